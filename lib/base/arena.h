@@ -1,0 +1,77 @@
+/*
+ * Chunked arena: everything one module (or one request) owns, freed whole.
+ *
+ * Every byte handed out is charged to a category, and the sum of reserved chunk bytes never exceeds the limit. Memory
+ * is zeroed and aligned to 8 bytes (no object of the model needs more). There is no free; bir_arena_grow extends the
+ * newest allocation in place when it can.
+ */
+#ifndef BIR_BASE_ARENA_H
+#define BIR_BASE_ARENA_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum bir_memory {
+    BIR_MEM_OTHER,
+    BIR_MEM_STRINGS,
+    BIR_MEM_STORAGES,
+    BIR_MEM_INSTRUCTIONS,
+    BIR_MEM_ARGUMENTS,
+    BIR_MEM_EXPRESSIONS,
+    BIR_MEM_PROPERTIES,
+    BIR_MEM_TABLES, /* hash tables and vectors */
+    BIR_MEM_COUNT
+};
+
+struct bir_arena_chunk;
+
+struct bir_arena {
+    struct bir_arena_chunk *chunks; /* newest first */
+    char *next;                     /* first free byte of the newest chunk */
+    char *end;
+    char *last; /* start of the newest allocation, for bir_arena_grow */
+    size_t limit_bytes;
+    size_t reserved_bytes;
+    size_t used_bytes[BIR_MEM_COUNT];
+    enum bir_status failure; /* BIR_OK, or why the most recent failed allocation failed */
+};
+
+/* limit_bytes bounds the reserved bytes; 0 means no bound. Allocates nothing. */
+void bir_arena_init(struct bir_arena *arena, size_t limit_bytes);
+
+/* Frees every chunk. Accepts a zeroed arena; leaves it reusable with the same limit. */
+void bir_arena_deinit(struct bir_arena *arena);
+
+/* Zeroed memory of `size` bytes (0 gives a valid unique-enough pointer), or NULL with arena->failure set to BIR_LIMIT
+ * or BIR_NOMEM. */
+void *bir_arena_alloc(struct bir_arena *arena, enum bir_memory category, size_t size) BIR_MUST_CHECK;
+
+/* count * size bytes; an overflowing product fails like a limit. */
+void *bir_arena_alloc_array(struct bir_arena *arena, enum bir_memory category, size_t count, size_t size) BIR_MUST_CHECK;
+
+/* A block of new_size bytes that starts with the old_size bytes at old (NULL with old_size 0 is fine). The rest is zero.
+ * In place when old is the newest allocation and its chunk has room. */
+void *bir_arena_grow(struct bir_arena *arena, enum bir_memory category, void *old, size_t old_size,
+                     size_t new_size) BIR_MUST_CHECK;
+
+/* NUL-terminated copies, charged to BIR_MEM_STRINGS; NULL on failure. */
+char *bir_arena_strndup(struct bir_arena *arena, const char *text, size_t len) BIR_MUST_CHECK;
+char *bir_arena_printf(struct bir_arena *arena, const char *fmt, ...) BIR_PRINTF(2, 3) BIR_MUST_CHECK;
+char *bir_arena_vprintf(struct bir_arena *arena, const char *fmt, va_list args) BIR_PRINTF(2, 0) BIR_MUST_CHECK;
+
+/* Bytes handed out, all categories. */
+size_t bir_arena_used(const struct bir_arena *arena);
+
+/* Status to return after an allocation from this arena gave NULL. */
+static inline enum bir_status bir_arena_failure(const struct bir_arena *arena)
+{
+    return arena->failure == BIR_OK ? BIR_NOMEM : arena->failure;
+}
+
+#define BIR_NEW(arena, category, type) ((type *)bir_arena_alloc((arena), (category), sizeof(type)))
+
+#endif

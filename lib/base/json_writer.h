@@ -1,0 +1,47 @@
+/*
+ * JSON output in the canonical layout: keys as the caller gives them, compact or indented, numbers independent of the locale.
+ *
+ * Doubles are written in shortest round-trip form as the C++ library of the vendor prints them: always with ".0" or an
+ * exponent, fixed notation when the decimal exponent is in -4 < e <= 15, exponent with a sign and at least two digits.
+ * Non-finite doubles are written as the strings "inf", "-inf", "nan" (choice, bir-json.md section 2).
+ */
+#ifndef BIR_BASE_JSON_WRITER_H
+#define BIR_BASE_JSON_WRITER_H
+
+#include "base/buf.h"
+
+#define BIR_JSON_WRITER_MAX_DEPTH 1024
+
+struct bir_json_writer {
+    struct bir_buf *buf;
+    uint32_t indent; /* spaces per level; 0 = compact */
+    uint32_t depth;
+    bool need_comma;
+    bool after_key;
+};
+
+void bir_json_writer_init(struct bir_json_writer *w, struct bir_buf *buf, uint32_t indent);
+
+void bir_json_put_object_begin(struct bir_json_writer *w);
+void bir_json_put_object_end(struct bir_json_writer *w);
+void bir_json_put_array_begin(struct bir_json_writer *w);
+void bir_json_put_array_end(struct bir_json_writer *w);
+void bir_json_put_key(struct bir_json_writer *w, const char *key); /* key needs no escaping */
+void bir_json_put_key_n(struct bir_json_writer *w, const char *key, size_t len);
+void bir_json_put_string(struct bir_json_writer *w, const char *text, size_t len);
+void bir_json_put_cstr(struct bir_json_writer *w, const char *text);
+void bir_json_put_i64(struct bir_json_writer *w, int64_t value);
+void bir_json_put_u64(struct bir_json_writer *w, uint64_t value);
+void bir_json_put_double(struct bir_json_writer *w, double value);
+void bir_json_put_bool(struct bir_json_writer *w, bool value);
+void bir_json_put_null(struct bir_json_writer *w);
+/* A complete JSON value as text, known to be valid; re-laid out to the writer's indentation, object keys sorted when
+ * sort_keys, number and string spellings kept. */
+void bir_json_put_raw(struct bir_json_writer *w, const char *text, size_t len, bool sort_keys);
+
+/* Shortest form as above, NUL-terminated, at most 31 characters; value must be finite. Returns the length. */
+size_t bir_format_double(double value, char out[32]);
+/* The double nearest to the decimal text (JSON number syntax), independent of the locale. */
+double bir_parse_double(const char *text, size_t len);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * Interned strings. Two strings of one table are equal exactly when their pointers are equal.
+ */
+#ifndef BIR_BASE_STR_H
+#define BIR_BASE_STR_H
+
+#include <string.h>
+
+#include "base/arena.h"
+
+struct bir_str {
+    uint32_t len; /* bytes, without the terminating NUL; the text may contain NULs */
+    uint32_t hash;
+    char text[];
+};
+
+struct bir_strtab {
+    struct bir_arena *arena;
+    const struct bir_str **slots; /* open addressing, power of two, NULL = free */
+    uint32_t capacity;
+    uint32_t count;
+};
+
+void bir_strtab_init(struct bir_strtab *table, struct bir_arena *arena);
+
+/* The one bir_str with these bytes, made when missing. NULL on allocation failure or len > UINT32_MAX - 16. */
+const struct bir_str *bir_intern(struct bir_strtab *table, const char *text, size_t len) BIR_MUST_CHECK;
+const struct bir_str *bir_intern_cstr(struct bir_strtab *table, const char *text) BIR_MUST_CHECK;
+
+/* printf into the table. */
+const struct bir_str *bir_intern_printf(struct bir_strtab *table, const char *fmt, ...) BIR_PRINTF(2, 3) BIR_MUST_CHECK;
+
+/* Like bir_intern without making one: NULL when absent. */
+const struct bir_str *bir_intern_find(const struct bir_strtab *table, const char *text, size_t len);
+
+/* Byte order (memcmp, then length): the order of keys in canonical JSON. */
+int bir_str_compare(const struct bir_str *a, const struct bir_str *b);
+
+static inline bool bir_str_is(const struct bir_str *s, const char *text)
+{
+    return s && s->len == strlen(text) && memcmp(s->text, text, s->len) == 0;
+}
+
+#endif
