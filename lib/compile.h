@@ -21,6 +21,9 @@ const char *bir_method_name(enum bir_method method);
 enum bir_method bir_method_from_name(const char *name, size_t len);
 
 enum bir_input_format { BIR_INPUT_AUTO, BIR_INPUT_KLR, BIR_INPUT_BIR_JSON };
+/* BIR_INPUT_BIR_JSON when the first byte that is not white space is '{' (or the input is empty or blank), else BIR_INPUT_KLR: its
+ * reader gives the better message for bytes that are neither. */
+enum bir_input_format bir_input_detect(const void *input, size_t len);
 
 /* Options of all methods; a method ignores what it does not use, and bir_compile_options_key writes only what it uses. */
 struct bir_compile_options {
