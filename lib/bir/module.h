@@ -103,7 +103,13 @@ struct bir_storage {
     const struct bir_props *props;          /* keys without a field, or NULL */
 };
 
-enum { BIR_STORAGEF_DTYPE_ABSENT = 1 << 0 };
+/* Keys that the input left out and that have their default: not written back. */
+enum {
+    BIR_STORAGEF_DTYPE_ABSENT = 1 << 0,
+    BIR_STORAGEF_ADDR_SPACE_ABSENT = 1 << 1,
+    BIR_STORAGEF_PARTITION_DIM_ABSENT = 1 << 2,
+    BIR_STORAGEF_N_BLOCKS_ABSENT = 1 << 3,
+};
 
 struct bir_location;
 
@@ -305,6 +311,9 @@ struct bir_region {
 struct bir_loop {
     struct bir_region region;
     struct pelican_axis *axis; /* Loop only, else NULL */
+    /* DynamicForLoop only: its axis (bounds unknown: lb = ub = 0) and lb, ub, stride as expressions (bir-json.md 9.4). */
+    struct pelican_axis *dynamic_axis;
+    const struct pelican_expr *dynamic_bounds[3];
     BIR_VEC(struct bir_register *) registers;
     bool registers_present;
 };
@@ -419,11 +428,14 @@ struct bir_location *bir_location_new(struct bir_set *set, const struct bir_str 
 /* Mint or reuse by name, then set engine and count (lowering.md 1.8). num_physical is 1 or 2. dtype int32 or int64. */
 struct bir_register *bir_function_add_register(struct bir_function *function, const struct bir_str *name,
                                                enum bir_engine engine, unsigned num_physical) BIR_MUST_CHECK;
+/* The same without a look-up: a further register even when the name is taken. One physical register, not coloured. */
+struct bir_register *bir_register_new(struct bir_function *function, const struct bir_str *name) BIR_MUST_CHECK;
+struct bir_queue *bir_queue_new(struct bir_module *module, const struct bir_str *name) BIR_MUST_CHECK;
 struct bir_set *bir_function_find_set(const struct bir_function *function, const struct bir_str *name);
 struct bir_location *bir_function_find_location(const struct bir_function *function, const struct bir_str *name);
 struct bir_register *bir_function_find_register(const struct bir_function *function, const struct bir_str *name);
 
-/* Not yet in a block. */
+/* Not yet in a block. props starts as { optin_passes: [] }, which new modules write; add op keys with bir_props_with. */
 struct bir_instruction *bir_instruction_new(struct bir_module *module, enum bir_opcode opcode, enum bir_engine engine,
                                             const struct bir_str *name) BIR_MUST_CHECK;
 void bir_block_append(struct bir_block *block, struct bir_instruction *inst);
@@ -434,6 +446,8 @@ void bir_instruction_insert_after(struct bir_instruction *position, struct bir_i
 void bir_instruction_unlink(struct bir_instruction *inst);
 void bir_instruction_drop_uses(struct bir_instruction *inst);
 struct bir_instruction_rare *bir_instruction_need_rare(struct bir_module *module, struct bir_instruction *inst) BIR_MUST_CHECK;
+/* The loop record of a region op, made when missing. */
+struct bir_loop *bir_instruction_need_loop(struct bir_module *module, struct bir_instruction *inst) BIR_MUST_CHECK;
 struct bir_region *bir_instruction_region(const struct bir_instruction *inst); /* or NULL */
 struct bir_function *bir_instruction_function(const struct bir_instruction *inst); /* NULL inside a queue */
 /* A full copy of header, operands (registered as uses), properties, edges; without region; not in a block. */

@@ -34,4 +34,10 @@ const char *bir_opcode_name(uint16_t opcode); /* "?" for BIR_OP_UNKNOWN */
 uint16_t bir_opcode_from_name(const char *name, size_t len); /* BIR_OP_UNKNOWN when none */
 unsigned bir_opcode_flags(uint16_t opcode);
 
+/* Dense row number of an opcode, for tables indexed by opcode; -1 when it has none. */
+int bir_opcode_index(uint16_t opcode);
+/* How many rows, and the opcode of the i-th. */
+size_t bir_opcode_count(void);
+uint16_t bir_opcode_at(size_t i);
+
 #endif

@@ -1,0 +1,269 @@
+/*
+ * Instructions and their place in a block.
+ *
+ * A block is a doubly linked list with a count; an instruction is in at most one. Insertion enters the name into the
+ * function's map unless an earlier instruction holds it, unlinking takes it out again. The region of a nested op
+ * learns its function and depth when its owner is linked.
+ *
+ * What few instructions have sits in `rare`; a clone copies it deeply as far as it is mutable (lists, sync records)
+ * and shares what is immutable (strings, property lists, expressions).
+ */
+#include "bir/instruction.h"
+
+#include <assert.h>
+
+/* optin_passes of a new instruction is the empty list (choice of bir-json.md section 7) */
+static const struct bir_props *default_props(struct bir_module *module)
+{
+    struct bir_prop prop = { .key = bir_intern_cstr(&module->strings, "optin_passes"), .type = BIR_VALUE_JSON };
+    prop.u.s = bir_intern_cstr(&module->strings, "[]");
+    return prop.key && prop.u.s ? bir_props_get(module, &prop, 1) : NULL;
+}
+
+struct bir_instruction *bir_instruction_new(struct bir_module *module, enum bir_opcode opcode, enum bir_engine engine,
+                                            const struct bir_str *name)
+{
+    struct bir_instruction *inst = BIR_NEW(&module->arena, BIR_MEM_INSTRUCTIONS, struct bir_instruction);
+    const struct bir_props *props = default_props(module);
+    if (!inst || !props)
+        return NULL;
+    inst->name = name;
+    inst->opcode = (uint16_t)opcode;
+    inst->engine = (uint8_t)engine;
+    inst->source_offset = BIR_NO_SOURCE;
+    inst->props = props;
+    module->n_instructions++;
+    return inst;
+}
+
+/* Links */
+
+static void adopt_region(struct bir_instruction *inst)
+{
+    struct bir_region *region = bir_instruction_region(inst);
+    if (!region)
+        return;
+    region->function = inst->block->region->function;
+    region->depth = inst->block->region->depth + 1;
+}
+
+static void link_between(struct bir_block *block, struct bir_instruction *prev, struct bir_instruction *inst,
+                         struct bir_instruction *next)
+{
+    assert(!inst->block);
+    inst->block = block;
+    inst->prev = prev;
+    inst->next = next;
+    *(prev ? &prev->next : &block->first) = inst;
+    *(next ? &next->prev : &block->last) = inst;
+    block->count++;
+    adopt_region(inst);
+}
+
+/* A name that the map has no room for is merely not found later: the arena's failure is set and the caller's next
+ * allocation reports it. */
+static void enter_name(struct bir_instruction *inst)
+{
+    struct bir_function *function = bir_instruction_function(inst);
+    if (!function || !inst->name || bir_map_get(&function->instructions, inst->name))
+        return;
+    bool entered = bir_map_put(&function->instructions, &function->module->arena, inst->name, inst);
+    (void)entered;
+}
+
+void bir_block_link(struct bir_block *block, struct bir_instruction *inst)
+{
+    link_between(block, block->last, inst, NULL);
+}
+
+void bir_block_append(struct bir_block *block, struct bir_instruction *inst)
+{
+    bir_block_link(block, inst);
+    enter_name(inst);
+}
+
+void bir_instruction_insert_before(struct bir_instruction *position, struct bir_instruction *inst)
+{
+    link_between(position->block, position->prev, inst, position);
+    enter_name(inst);
+}
+
+void bir_instruction_insert_after(struct bir_instruction *position, struct bir_instruction *inst)
+{
+    link_between(position->block, position, inst, position->next);
+    enter_name(inst);
+}
+
+void bir_instruction_unlink(struct bir_instruction *inst)
+{
+    struct bir_block *block = inst->block;
+    struct bir_function *function = bir_instruction_function(inst);
+    if (function && inst->name && bir_map_get(&function->instructions, inst->name) == inst)
+        bir_map_remove(&function->instructions, inst->name);
+    *(inst->prev ? &inst->prev->next : &block->first) = inst->next;
+    *(inst->next ? &inst->next->prev : &block->last) = inst->prev;
+    block->count--;
+    inst->prev = inst->next = NULL;
+    inst->block = NULL;
+}
+
+void bir_instruction_drop_uses(struct bir_instruction *inst)
+{
+    for (enum bir_role role = BIR_ROLE_IN; role < BIR_ROLE_COUNT; role++)
+        BIR_EACH_ARGUMENT (arg, inst, role)
+            bir_argument_set_location(arg, NULL, role == BIR_ROLE_OUT, false);
+}
+
+/* Parts */
+
+struct bir_instruction_rare *bir_instruction_need_rare(struct bir_module *module, struct bir_instruction *inst)
+{
+    if (!inst->rare)
+        inst->rare = BIR_NEW(&module->arena, BIR_MEM_INSTRUCTIONS, struct bir_instruction_rare);
+    return inst->rare;
+}
+
+struct bir_loop *bir_instruction_need_loop(struct bir_module *module, struct bir_instruction *inst)
+{
+    struct bir_instruction_rare *rare = bir_instruction_need_rare(module, inst);
+    if (!rare || rare->loop)
+        return rare ? rare->loop : NULL;
+    rare->loop = BIR_NEW(&module->arena, BIR_MEM_INSTRUCTIONS, struct bir_loop);
+    if (!rare->loop)
+        return NULL;
+    rare->loop->region.owner = inst;
+    if (inst->block)
+        adopt_region(inst);
+    return rare->loop;
+}
+
+struct bir_region *bir_instruction_region(const struct bir_instruction *inst)
+{
+    return inst->rare && inst->rare->loop ? &inst->rare->loop->region : NULL;
+}
+
+struct bir_function *bir_instruction_function(const struct bir_instruction *inst)
+{
+    return inst->block ? inst->block->region->function : NULL;
+}
+
+/* Clone */
+
+/* A copy of count items of size bytes; *copy is NULL for none. */
+static bool copy_items(struct bir_arena *arena, const void *items, uint32_t count, size_t size, void **copy)
+{
+    *copy = NULL;
+    if (count == 0)
+        return true;
+    *copy = bir_arena_alloc_array(arena, BIR_MEM_INSTRUCTIONS, count, size);
+    if (*copy)
+        memcpy(*copy, items, count * size);
+    return *copy != NULL;
+}
+
+static bool clone_edges(struct bir_module *module, const struct bir_instruction *from, struct bir_instruction *to)
+{
+    if (!from->edges)
+        return true;
+    to->edges = BIR_NEW(&module->arena, BIR_MEM_INSTRUCTIONS, struct bir_edges);
+    if (!to->edges)
+        return false;
+    for (int i = 0; i < BIR_EDGES_COUNT; i++) {
+        void *items;
+        uint32_t count = from->edges->list[i].count;
+        if (!copy_items(&module->arena, from->edges->list[i].items, count, sizeof(struct bir_edge), &items))
+            return false;
+        to->edges->list[i].items = items;
+        to->edges->list[i].count = to->edges->list[i].capacity = count;
+    }
+    return true;
+}
+
+static bool clone_sync(struct bir_module *module, const struct bir_sync *from, struct bir_sync **to)
+{
+    struct bir_sync *sync = BIR_NEW(&module->arena, BIR_MEM_INSTRUCTIONS, struct bir_sync);
+    void *waits, *updates;
+    if (!sync || !copy_items(&module->arena, from->waits.items, from->waits.count, sizeof(struct bir_wait), &waits) ||
+        !copy_items(&module->arena, from->updates.items, from->updates.count, sizeof(struct bir_update), &updates))
+        return false;
+    *sync = *from;
+    sync->waits.items = waits;
+    sync->waits.capacity = from->waits.count;
+    sync->updates.items = updates;
+    sync->updates.capacity = from->updates.count;
+    *to = sync;
+    return true;
+}
+
+static bool clone_rare(struct bir_module *module, const struct bir_instruction *from, struct bir_instruction *to)
+{
+    if (!from->rare)
+        return true;
+    struct bir_instruction_rare *rare = bir_instruction_need_rare(module, to);
+    void *axes;
+    if (!rare || !copy_items(&module->arena, from->rare->loopnest.items, from->rare->loopnest.count,
+                             sizeof(struct pelican_axis *), &axes))
+        return false;
+    *rare = *from->rare;
+    rare->loop = NULL;
+    rare->loopnest.items = axes;
+    rare->loopnest.capacity = rare->loopnest.count;
+    if (rare->texts) {
+        rare->texts = BIR_NEW(&module->arena, BIR_MEM_INSTRUCTIONS, struct bir_instruction_texts);
+        if (!rare->texts)
+            return false;
+        *rare->texts = *from->rare->texts;
+    }
+    return !rare->sync || clone_sync(module, from->rare->sync, &rare->sync);
+}
+
+/* The copy of one operand at the end of the same list of `to`, registered like the original. */
+static bool clone_argument(struct bir_module *module, const struct bir_argument *from, struct bir_instruction *to)
+{
+    size_t size = bir_argument_class_of((enum bir_argument_kind)from->kind)->size_bytes;
+    struct bir_argument *arg = bir_arena_alloc(&module->arena, BIR_MEM_ARGUMENTS, size);
+    if (!arg)
+        return false;
+    memcpy(arg, from, size);
+    arg->parent = to;
+    arg->next_use = arg->prev_use = NULL;
+    arg->location = NULL;
+    arg->flags &= (uint8_t)~BIR_ARGF_ACTIVE;
+    bir_argument_link(arg, (enum bir_role)from->role);
+    if (from->location)
+        bir_argument_set_location(arg, from->location, from->flags & BIR_ARGF_OUTPUT, from->flags & BIR_ARGF_ACTIVE);
+    if (!from->rare)
+        return true;
+    arg->rare = NULL;
+    struct bir_argument_rare *rare = bir_argument_need_rare(module, arg);
+    if (rare)
+        *rare = *from->rare;
+    return rare != NULL;
+}
+
+static bool clone_arguments(struct bir_module *module, const struct bir_instruction *from, struct bir_instruction *to)
+{
+    for (enum bir_role role = BIR_ROLE_IN; role < BIR_ROLE_COUNT; role++)
+        BIR_EACH_ARGUMENT (arg, from, role)
+            if (!clone_argument(module, arg, to))
+                return false;
+    return true;
+}
+
+struct bir_instruction *bir_instruction_clone(struct bir_module *module, const struct bir_instruction *inst,
+                                              const struct bir_str *name)
+{
+    struct bir_instruction *copy =
+        bir_instruction_new(module, (enum bir_opcode)inst->opcode, BIR_ENGINE_UNASSIGNED, name);
+    if (!copy)
+        return NULL;
+    copy->engine = inst->engine;
+    copy->origin = inst->origin;
+    copy->source_offset = inst->source_offset;
+    copy->engine_id = inst->engine_id;
+    copy->props = inst->props;
+    if (clone_edges(module, inst, copy) && clone_rare(module, inst, copy) && clone_arguments(module, inst, copy))
+        return copy;
+    bir_instruction_drop_uses(copy);
+    return NULL;
+}
