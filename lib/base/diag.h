@@ -36,6 +36,7 @@ struct bir_diags {
     uint32_t limit;   /* further diagnostics are counted, not kept */
     uint32_t dropped; /* how many were not kept */
     bool failed;      /* a diagnostic was lost to an allocation failure */
+    struct bir_diag scratch; /* given to the caller in place of one that was not kept */
 };
 
 void bir_diags_init(struct bir_diags *diags, struct bir_arena *arena, uint32_t limit);

@@ -10,7 +10,9 @@
  *     BIR_TRY(r->status);
  *
  * Depth is bounded (objects and arrays together). Duplicate keys are reported by the caller, who knows its keys.
- * Integers keep 64 bits; a number with a fraction or exponent is a double. Unpaired surrogates, raw control characters,
+ * Integers keep 64 bits; a number with a fraction or exponent, or an integer beyond 64 bits, is a double. "-0" is the
+ * integer 0, "-0.0" the double -0.0. A number beyond the range of a double is refused when it is read (bir_json_number
+ * and those that build on it) and accepted when it is skipped. Unpaired surrogates, raw control characters,
  * invalid UTF-8, leading zeros and trailing text are errors.
  */
 #ifndef BIR_BASE_JSON_READER_H
@@ -57,6 +59,7 @@ struct bir_json_reader {
     struct bir_diags *diags;
 };
 
+/* diags may be NULL when only the outcome matters. max_depth is lowered to 4096. */
 void bir_json_reader_init(struct bir_json_reader *r, const char *text, size_t len, uint32_t max_depth,
                           struct bir_arena *scratch, struct bir_diags *diags);
 

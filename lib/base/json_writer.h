@@ -27,6 +27,7 @@ void bir_json_put_object_end(struct bir_json_writer *w);
 void bir_json_put_array_begin(struct bir_json_writer *w);
 void bir_json_put_array_end(struct bir_json_writer *w);
 void bir_json_put_key(struct bir_json_writer *w, const char *key); /* key needs no escaping */
+/* Any key, escaped as needed. */
 void bir_json_put_key_n(struct bir_json_writer *w, const char *key, size_t len);
 void bir_json_put_string(struct bir_json_writer *w, const char *text, size_t len);
 void bir_json_put_cstr(struct bir_json_writer *w, const char *text);
@@ -35,13 +36,18 @@ void bir_json_put_u64(struct bir_json_writer *w, uint64_t value);
 void bir_json_put_double(struct bir_json_writer *w, double value);
 void bir_json_put_bool(struct bir_json_writer *w, bool value);
 void bir_json_put_null(struct bir_json_writer *w);
+/* One scalar, or one key with its quotes, already in its JSON spelling. */
+void bir_json_put_spelled(struct bir_json_writer *w, const char *text, size_t len);
+void bir_json_put_spelled_key(struct bir_json_writer *w, const char *text, size_t len);
 /* A complete JSON value as text, known to be valid; re-laid out to the writer's indentation, object keys sorted when
- * sort_keys, number and string spellings kept. */
+ * sort_keys (by the bytes they mean; equal keys keep their order), number and string spellings kept. Text that is not
+ * valid after all makes the buffer fail with BIR_INTERNAL, nesting beyond BIR_JSON_WRITER_MAX_DEPTH with BIR_LIMIT. */
 void bir_json_put_raw(struct bir_json_writer *w, const char *text, size_t len, bool sort_keys);
 
 /* Shortest form as above, NUL-terminated, at most 31 characters; value must be finite. Returns the length. */
 size_t bir_format_double(double value, char out[32]);
-/* The double nearest to the decimal text (JSON number syntax), independent of the locale. */
+/* The double nearest to the decimal text (JSON number syntax), independent of the locale; infinite beyond the range of a
+ * double, NaN when the text is no JSON number. */
 double bir_parse_double(const char *text, size_t len);
 
 #endif

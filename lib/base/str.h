@@ -19,6 +19,7 @@ struct bir_strtab {
     const struct bir_str **slots; /* open addressing, power of two, NULL = free */
     uint32_t capacity;
     uint32_t count;
+    uint64_t seed; /* of the hash; differs from run to run, decides no output */
 };
 
 void bir_strtab_init(struct bir_strtab *table, struct bir_arena *arena);

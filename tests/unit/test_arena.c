@@ -1,0 +1,161 @@
+#include "base/arena.h"
+
+#include <string.h>
+
+#include "alloc_fail.h"
+#include "unit.h"
+
+static bool all_zero(const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] != 0)
+            return false;
+    }
+    return true;
+}
+
+START_TEST(blocks_are_zeroed_aligned_and_apart)
+{
+    struct bir_arena arena;
+    bir_arena_init(&arena, 0);
+    char *previous = NULL;
+    size_t previous_size = 0;
+    for (size_t size = 0; size < 3000; size += 7) {
+        char *block = bir_arena_alloc(&arena, BIR_MEM_OTHER, size);
+        ck_assert_ptr_nonnull(block);
+        ck_assert_uint_eq((uintptr_t)block % 8, 0);
+        ck_assert(all_zero(block, size));
+        memset(block, 0xA5, size);
+        if (previous_size > 0)
+            ck_assert_int_eq(previous[previous_size - 1], (char)0xA5);
+        previous = block;
+        previous_size = size;
+    }
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(reserved_bytes_stay_below_limit)
+{
+    struct bir_arena arena;
+    bir_arena_init(&arena, 10000);
+    size_t blocks = 0;
+    while (bir_arena_alloc(&arena, BIR_MEM_TABLES, 100))
+        blocks++;
+    ck_assert_int_eq(arena.failure, BIR_LIMIT);
+    ck_assert_int_eq(bir_arena_failure(&arena), BIR_LIMIT);
+    ck_assert_uint_le(arena.reserved_bytes, 10000);
+    ck_assert_uint_ge(blocks, 85); /* 104 to 112 bytes each, of which chunk headers and remainders cost little */
+    ck_assert_uint_le(arena.used_bytes[BIR_MEM_TABLES], 10000);
+    ck_assert_uint_eq(bir_arena_used(&arena), arena.used_bytes[BIR_MEM_TABLES]);
+    bir_arena_deinit(&arena);
+    ck_assert_uint_eq(arena.limit_bytes, 10000);
+    ck_assert_ptr_nonnull(bir_arena_alloc(&arena, BIR_MEM_OTHER, 5000));
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(huge_sizes_are_limits)
+{
+    struct bir_arena arena;
+    bir_arena_init(&arena, 0);
+    ck_assert_ptr_null(bir_arena_alloc(&arena, BIR_MEM_OTHER, SIZE_MAX));
+    ck_assert_int_eq(arena.failure, BIR_LIMIT);
+    arena.failure = BIR_OK;
+    ck_assert_ptr_null(bir_arena_alloc_array(&arena, BIR_MEM_OTHER, SIZE_MAX / 2, 3));
+    ck_assert_int_eq(arena.failure, BIR_LIMIT);
+    ck_assert_ptr_null(bir_arena_strndup(&arena, "x", SIZE_MAX));
+    ck_assert_uint_eq(arena.reserved_bytes, 0);
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(newest_block_grows_in_place)
+{
+    struct bir_arena arena;
+    bir_arena_init(&arena, 0);
+    char *block = bir_arena_grow(&arena, BIR_MEM_OTHER, NULL, 0, 16);
+    ck_assert_ptr_nonnull(block);
+    memcpy(block, "0123456789abcdef", 16);
+    char *grown = bir_arena_grow(&arena, BIR_MEM_OTHER, block, 16, 400);
+    ck_assert_ptr_eq(grown, block);
+    ck_assert(all_zero(grown + 16, 384));
+    size_t used = bir_arena_used(&arena);
+    ck_assert_ptr_nonnull(bir_arena_alloc(&arena, BIR_MEM_OTHER, 8));
+    char *moved = bir_arena_grow(&arena, BIR_MEM_OTHER, grown, 400, 900);
+    ck_assert_ptr_ne(moved, grown);
+    ck_assert_int_eq(memcmp(moved, "0123456789abcdef", 16), 0);
+    ck_assert(all_zero(moved + 16, 884));
+    ck_assert_uint_ge(bir_arena_used(&arena), used + 908);
+    ck_assert_ptr_eq(bir_arena_grow(&arena, BIR_MEM_OTHER, moved, 900, 10), moved);
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(large_block_leaves_the_chunk_in_use)
+{
+    struct bir_arena arena;
+    bir_arena_init(&arena, 0);
+    char *a = bir_arena_alloc(&arena, BIR_MEM_OTHER, 8);
+    char *large = bir_arena_alloc(&arena, BIR_MEM_OTHER, 3 << 20);
+    char *b = bir_arena_alloc(&arena, BIR_MEM_OTHER, 8);
+    ck_assert(a && large && b);
+    ck_assert(all_zero(large, 3 << 20));
+    ck_assert_int_le(b - a, 32);
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(text_of_any_length_is_printed)
+{
+    struct bir_arena arena;
+    bir_arena_init(&arena, 0);
+    for (int width = 0; width < 600; width += 37) {
+        char *text = bir_arena_printf(&arena, "<%*d>", width, 7);
+        ck_assert_uint_eq(strlen(text), width > 1 ? (size_t)width + 2 : 3);
+        ck_assert_int_eq(text[strlen(text) - 2], '7');
+    }
+    ck_assert_str_eq(bir_arena_strndup(&arena, "abcdef", 3), "abc");
+    ck_assert_str_eq(bir_arena_strndup(&arena, NULL, 0), "");
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
+static enum bir_status fill(struct bir_arena *arena)
+{
+    for (size_t size = 1; size < 200000; size *= 3) {
+        if (!bir_arena_alloc(arena, BIR_MEM_OTHER, size) || !bir_arena_printf(arena, "%zu", size))
+            return bir_arena_failure(arena);
+    }
+    return BIR_OK;
+}
+
+START_TEST(every_failed_allocation_is_survived)
+{
+    enum bir_status status = BIR_NOMEM;
+    for (long n = 1; status != BIR_OK; n++) {
+        ck_assert_int_lt(n, 1000);
+        struct bir_arena arena;
+        bir_arena_init(&arena, 0);
+        long live = alloc_live();
+        alloc_fail_at(n);
+        status = fill(&arena);
+        bool fired = alloc_fail_fired();
+        alloc_fail_at(0);
+        bir_arena_deinit(&arena);
+        long left = alloc_live();
+        ck_assert_int_eq(left, live);
+        ck_assert_int_eq(status, fired ? BIR_NOMEM : BIR_OK);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        blocks_are_zeroed_aligned_and_apart, reserved_bytes_stay_below_limit,     huge_sizes_are_limits,
+        newest_block_grows_in_place,         large_block_leaves_the_chunk_in_use, text_of_any_length_is_printed,
+        every_failed_allocation_is_survived,
+    };
+    return UNIT_RUN("arena", tests);
+}
