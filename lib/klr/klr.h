@@ -38,25 +38,25 @@ enum klr_type {
     KLR_TYPE_NkiKernel,    /* likewise */
     KLR_TYPE_FIRST_NODE,
     KLR_TYPE_BEFORE_NODES = KLR_TYPE_FIRST_NODE - 1,
-#define KLR_STRUCTURE(type, tag, ctor) KLR_TYPE_##type,
-#define KLR_SUM(type, tag)             KLR_TYPE_##type,
-#define KLR_ENUM(type, tag)            KLR_TYPE_##type,
+#define KLR_STRUCTURE(type, tag, ctor, count) KLR_TYPE_##type,
+#define KLR_SUM(type, tag, arms)              KLR_TYPE_##type,
+#define KLR_ENUM(type, tag, arms)             KLR_TYPE_##type,
 #include "klr/schema.def"
     KLR_TYPE_COUNT
 };
 
 /* Arms of sums and values of enumerations: KLR_<type>_<arm> = wire number. */
 enum klr_ctor {
-#define KLR_ARM(type, arm, ctor) KLR_##type##_##arm = (ctor),
+#define KLR_ARM(type, arm, ctor, count) KLR_##type##_##arm = (ctor),
 #include "klr/schema.def"
 };
 
 /* Slots: KLR_<structure>_<field> and KLR_<sum>_<arm>_<field>, counted from 0 within a structure or arm. */
 enum klr_slot_index {
     KLR_Operator_op = 0,
-#define KLR_STRUCTURE(type, tag, ctor)              KLR_BEFORE_##type = -1,
+#define KLR_STRUCTURE(type, tag, ctor, count)       KLR_BEFORE_##type = -1,
 #define KLR_FIELD(type, field, wrap, base)          KLR_##type##_##field,
-#define KLR_ARM(type, arm, ctor)                    KLR_BEFORE_##type##_##arm = -1,
+#define KLR_ARM(type, arm, ctor, count)             KLR_BEFORE_##type##_##arm = -1,
 #define KLR_ARM_FIELD(type, arm, field, wrap, base) KLR_##type##_##arm##_##field,
 #include "klr/schema.def"
 };

@@ -1,0 +1,151 @@
+/*
+ * Expansion of schema.def: three flat arrays (types, arms, fields), each row of one array naming the first row that
+ * belongs to it in the next. The indexes of the first rows come from enums that count the same macros; the _BEFORE
+ * enumerators step the counter back, so that the row after the mark gets the number of the mark.
+ */
+#include "klr/schema.h"
+
+enum arm_row {
+#define KLR_STRUCTURE(type, tag, ctor, count) ARMS_##type,
+#define KLR_SUM(type, tag, arms)              ARMS_##type, ARMS_BEFORE_##type = ARMS_##type - 1,
+#define KLR_ENUM(type, tag, arms)             ARMS_##type, ARMS_BEFORE_##type = ARMS_##type - 1,
+#define KLR_ARM(type, arm, ctor, count)       ARM_##type##_##arm,
+#include "klr/schema.def"
+};
+
+enum field_row {
+#define KLR_STRUCTURE(type, tag, ctor, count)       FIELDS_##type, FIELDS_BEFORE_##type = FIELDS_##type - 1,
+#define KLR_ARM(type, arm, ctor, count)             FIELDS_##type##_##arm, FIELDS_BEFORE_##type##_##arm = FIELDS_##type##_##arm - 1,
+#define KLR_FIELD(type, field, wrap, base)          FIELD_##type##_##field,
+#define KLR_PROOF(type, field)                      FIELD_##type##_##field,
+#define KLR_ARM_FIELD(type, arm, field, wrap, base) FIELD_##type##_##arm##_##field,
+#include "klr/schema.def"
+};
+
+enum {
+    PLAIN = KLR_WRAP_NONE,
+    OPTION = KLR_WRAP_OPTION,
+    LIST = KLR_WRAP_LIST,
+    LIST_LIST = LIST | LIST << 2,
+    OPTION_LIST = OPTION | LIST << 2,
+    OPTION_LIST_LIST = OPTION | LIST << 2 | LIST << 4,
+};
+
+const struct klr_type_info klr_types[KLR_TYPE_COUNT] = {
+    [KLR_TYPE_Nat] = { .name = "Nat" },
+    [KLR_TYPE_Int] = { .name = "Int" },
+    [KLR_TYPE_Int32] = { .name = "Int32" },
+    [KLR_TYPE_Float32] = { .name = "Float32" },
+    [KLR_TYPE_Bool] = { .name = "Bool" },
+    [KLR_TYPE_String] = { .name = "String" },
+    [KLR_TYPE_Prop] = { .name = "Prop" },
+    [KLR_TYPE_PythonKernel] = { .name = "Python.Kernel" },
+    [KLR_TYPE_NkiKernel] = { .name = "KLR.NKI.Kernel" },
+#define KLR_STRUCTURE(type, tag, ctor, count) [KLR_TYPE_##type] = { #type, tag, KLR_KIND_STRUCTURE, 1, ARMS_##type },
+#define KLR_SUM(type, tag, arms)              [KLR_TYPE_##type] = { #type, tag, KLR_KIND_SUM, arms, ARMS_##type },
+#define KLR_ENUM(type, tag, arms)             [KLR_TYPE_##type] = { #type, tag, KLR_KIND_ENUM, arms, ARMS_##type },
+#include "klr/schema.def"
+};
+
+const struct klr_arm klr_arms[] = {
+#define KLR_STRUCTURE(type, tag, ctor, count) { "mk", ctor, count, FIELDS_##type },
+#define KLR_ARM(type, arm, ctor, count)       { #arm, ctor, count, FIELDS_##type##_##arm },
+#include "klr/schema.def"
+};
+
+const struct klr_field klr_fields[] = {
+#define KLR_FIELD(type, field, wrap, base)          { #field, KLR_TYPE_##base, wrap },
+#define KLR_PROOF(type, field)                      { #field, KLR_TYPE_Prop, PLAIN },
+#define KLR_ARM_FIELD(type, arm, field, wrap, base) { #field, KLR_TYPE_##base, wrap },
+#include "klr/schema.def"
+};
+
+static_assert(KLR_TYPE_COUNT <= UINT8_MAX, "types fit the byte of a node");
+static_assert(sizeof(klr_fields) / sizeof(klr_fields[0]) <= UINT16_MAX, "field rows fit their index");
+
+const struct klr_arm *klr_arm_find(enum klr_type type, uint32_t ctor)
+{
+    if ((uint32_t)type >= KLR_TYPE_COUNT || klr_types[type].kind == KLR_KIND_PRIMITIVE)
+        return NULL;
+    const struct klr_type_info *info = &klr_types[type];
+    const struct klr_arm *first = &klr_arms[info->arms];
+    uint32_t index = ctor - first->ctor;
+    return index < info->arm_count ? first + index : NULL;
+}
+
+enum klr_type klr_type_of_tag(uint32_t tag)
+{
+    for (uint32_t type = KLR_TYPE_FIRST_NODE; type < KLR_TYPE_COUNT; type++) {
+        if (klr_types[type].tag == tag && type != KLR_TYPE_KLRFile)
+            return (enum klr_type)type;
+    }
+    return KLR_TYPE_COUNT;
+}
+
+uint32_t klr_arm_slots(const struct klr_arm *arm)
+{
+    uint32_t slots = 0;
+    for (uint32_t i = 0; i < arm->count; i++)
+        slots += klr_arm_fields(arm)[i].base != KLR_TYPE_Prop;
+    return slots;
+}
+
+const char *klr_type_name(enum klr_type type)
+{
+    return (uint32_t)type < KLR_TYPE_COUNT ? klr_types[type].name : NULL;
+}
+
+const char *klr_ctor_name(enum klr_type type, uint32_t ctor)
+{
+    const struct klr_arm *arm = klr_arm_find(type, ctor);
+    return arm ? arm->name : NULL;
+}
+
+uint32_t klr_field_count(enum klr_type type, uint32_t ctor)
+{
+    const struct klr_arm *arm = klr_arm_find(type, ctor);
+    return arm ? klr_arm_slots(arm) : 0;
+}
+
+const char *klr_field_name(enum klr_type type, uint32_t ctor, uint32_t slot)
+{
+    const struct klr_arm *arm = klr_arm_find(type, ctor);
+    for (uint32_t i = 0; arm && i < arm->count; i++) {
+        const struct klr_field *field = &klr_arm_fields(arm)[i];
+        if (field->base != KLR_TYPE_Prop && slot-- == 0)
+            return field->name;
+    }
+    return NULL;
+}
+
+const char *klr_content_name(enum klr_content content)
+{
+    return klr_ctor_name(KLR_TYPE_Contents, (uint32_t)content);
+}
+
+uint32_t klr_dtype_bytes(uint32_t dtype)
+{
+    static const uint8_t element_bytes[] = {
+        [KLR_Dtype_bfloat16] = 2,
+        [KLR_Dtype_float8e3] = 1,
+        [KLR_Dtype_float8e4] = 1,
+        [KLR_Dtype_float8e5] = 1,
+        [KLR_Dtype_float16] = 2,
+        [KLR_Dtype_float32] = 4,
+        [KLR_Dtype_float32r] = 4,
+        [KLR_Dtype_int8] = 1,
+        [KLR_Dtype_int16] = 2,
+        [KLR_Dtype_int64] = 8,
+        [KLR_Dtype_int32] = 4,
+        [KLR_Dtype_uint8] = 1,
+        [KLR_Dtype_uint16] = 2,
+        [KLR_Dtype_uint32] = 4,
+        [KLR_Dtype_uint64] = 8,
+        [KLR_Dtype_float8_e4m3] = 1,
+        [KLR_Dtype_float8_e4m3fn] = 1,
+        [KLR_Dtype_float8_e5m2_x4] = 4,
+        [KLR_Dtype_float8_e4m3fn_x4] = 4,
+        [KLR_Dtype_float4_e2m1fn_x4] = 2,
+    };
+    return dtype < sizeof(element_bytes) ? element_bytes[dtype] : 0;
+}
