@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "alloc_fail.h"
-#include "base/random.h"
+#include "random_json.h"
 #include "unit.h"
 
 #define MAX_DEPTH 64
@@ -420,159 +420,6 @@ END_TEST
 
 /* Against jansson */
 
-struct text {
-    char bytes[4096];
-    size_t len;
-    uint32_t next_key; /* keys of one text are distinct */
-    uint64_t random;
-};
-
-static void add(struct text *t, const char *piece)
-{
-    size_t len = strlen(piece);
-    if (t->len + len < sizeof(t->bytes)) {
-        memcpy(t->bytes + t->len, piece, len);
-        t->len += len;
-    }
-}
-
-static const char *pick(struct text *t, const char *const *pieces, size_t count)
-{
-    return pieces[bir_random_below(&t->random, count)];
-}
-
-#define PICK(t, pieces) pick((t), (pieces), sizeof(pieces) / sizeof((pieces)[0]))
-
-static void add_space(struct text *t)
-{
-    static const char *const spaces[] = { "", "", "", "", " ", "\n  ", "\t\r\n" };
-    add(t, PICK(t, spaces));
-}
-
-static void add_string(struct text *t, const char *prefix)
-{
-    static const char *const parts[] = { "a",
-                                         "Z",
-                                         " ",
-                                         "kernel_7",
-                                         "\\n",
-                                         "\\u00e9",
-                                         "\\\"",
-                                         "\\\\",
-                                         "\\/",
-                                         "\\ud83d\\ude00",
-                                         "\xc3\xa9",
-                                         "\xe2\x82\xac",
-                                         "\xf0\x9f\x98\x80",
-                                         "\x7f",
-                                         "12345678",
-                                         "long text without escapes",
-                                         "\\u0001",
-                                         "\\b\\f\\r\\t",
-                                         "~/" };
-    add(t, "\"");
-    add(t, prefix);
-    for (uint64_t n = bir_random_below(&t->random, 5); n > 0; n--)
-        add(t, PICK(t, parts));
-    add(t, "\"");
-}
-
-static void add_number(struct text *t)
-{
-    static const char *const special[] = { "0",
-                                           "-0",
-                                           "-0.0",
-                                           "0.1",
-                                           "1e5",
-                                           "1E-5",
-                                           "9223372036854775807",
-                                           "-9223372036854775808",
-                                           "123456789012345678",
-                                           "1.7976931348623157e308",
-                                           "5e-324",
-                                           "2.2250738585072011e-308",
-                                           "0.30000000000000004",
-                                           "9007199254740993.0",
-                                           "1e-400",
-                                           "3.0e+2" };
-    if (bir_random_below(&t->random, 3) == 0) {
-        add(t, PICK(t, special));
-        return;
-    }
-    char number[64];
-    uint64_t bits = bir_random_next(&t->random);
-    unsigned shift = (unsigned)bir_random_below(&t->random, 63) + 1;
-    switch (bir_random_below(&t->random, 3)) {
-    case 0: snprintf(number, sizeof(number), "%lld", (long long)(bits >> shift)); break;
-    case 1: snprintf(number, sizeof(number), "-%llu.%03u", (unsigned long long)(bits >> shift), shift); break;
-    default:
-        snprintf(number, sizeof(number), "%llu.%llue%d", (unsigned long long)(bits % 10),
-                 (unsigned long long)(bits >> shift), (int)shift * 9 - 300);
-        break;
-    }
-    add(t, number);
-}
-
-static void add_value(struct text *t, int depth)
-{
-    static const char *const literals[] = { "true", "false", "null" };
-    char prefix[16];
-    uint64_t items = bir_random_below(&t->random, 5);
-    add_space(t);
-    switch (bir_random_below(&t->random, depth > 0 ? 7 : 4)) {
-    case 0: add_string(t, ""); break;
-    case 1: add(t, PICK(t, literals)); break;
-    case 2:
-    case 3: add_number(t); break;
-    case 4:
-        add(t, "[");
-        for (uint64_t i = 0; i < items; i++) {
-            add(t, i > 0 ? "," : "");
-            add_value(t, depth - 1);
-        }
-        add(t, "]");
-        break;
-    default:
-        add(t, "{");
-        for (uint64_t i = 0; i < items; i++) {
-            add(t, i > 0 ? "," : "");
-            add_space(t);
-            snprintf(prefix, sizeof(prefix), "k%u", t->next_key++);
-            add_string(t, prefix);
-            add_space(t);
-            add(t, ":");
-            add_value(t, depth - 1);
-        }
-        add(t, "}");
-        break;
-    }
-    add_space(t);
-}
-
-static void mutate(struct text *t)
-{
-    static const char bytes[] = "{}[]:,\"\\0123456789.eE+-truefalsn u\t\n\x00\x80\xc3\xff\xed\xf4";
-    if (t->len == 0)
-        return;
-    size_t at = bir_random_below(&t->random, t->len);
-    char byte = bytes[bir_random_below(&t->random, sizeof(bytes) - 1)];
-    switch (bir_random_below(&t->random, 4)) {
-    case 0: t->bytes[at] = byte; break;
-    case 1: t->len = at; break;
-    case 2:
-        memmove(t->bytes + at, t->bytes + at + 1, t->len - at - 1);
-        t->len--;
-        break;
-    default:
-        if (t->len + 1 < sizeof(t->bytes)) {
-            memmove(t->bytes + at + 1, t->bytes + at, t->len - at);
-            t->bytes[at] = byte;
-            t->len++;
-        }
-        break;
-    }
-}
-
 static void compare_value(struct bir_json_reader *r, const json_t *expected);
 
 static size_t count_members(struct bir_json_reader r) /* a copy of the reader looks ahead */
@@ -690,10 +537,10 @@ START_TEST(random_texts_read_as_jansson_reads_them)
 {
     int outcomes[3] = { 0 };
     for (uint64_t seed = 0; seed < 20000; seed++) {
-        struct text t = { .random = seed };
-        add_value(&t, 4);
+        struct random_json t = { .random = seed, .unusual = true };
+        random_json_value(&t, 4);
         for (uint64_t mutations = seed % 4; mutations > 0; mutations--)
-            mutate(&t);
+            random_json_mutate(&t);
         char *exact = malloc(t.len + 1); /* so that a sanitizer sees a byte too many */
         ck_assert_ptr_nonnull(exact);
         memcpy(exact, t.bytes, t.len);
