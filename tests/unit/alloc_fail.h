@@ -15,7 +15,8 @@
  *         if (!fired) break;
  *     }
  *
- * Not thread-safe: for single-threaded tests. Check must not fork between the calls (it does not within one test).
+ * No ck_assert between alloc_fail_at(n) and alloc_fail_at(0), nor between two looks at alloc_live: Check allocates too,
+ * and gives up when it cannot. Not thread-safe.
  */
 #ifndef TESTS_ALLOC_FAIL_H
 #define TESTS_ALLOC_FAIL_H
