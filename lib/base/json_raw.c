@@ -19,7 +19,8 @@
 struct token {
     const char *text;
     size_t len;
-    char kind; /* '{' '}' '[' ']', 'k' key, 's' scalar */
+    bool escaped; /* a string with escapes */
+    char kind;    /* '{' '}' '[' ']', 'k' key, 's' scalar */
 };
 
 static void fail(struct bir_json_writer *w, enum bir_status status)
@@ -33,7 +34,6 @@ static const char *next_token(const char *p, const char *end, struct token *toke
 {
     struct bir_json_fault fault;
     struct bir_json_decimal decimal;
-    bool escaped;
     while (p < end && (bir_json_is_space(*p) || *p == ','))
         p++;
     if (p == end)
@@ -44,7 +44,7 @@ static const char *next_token(const char *p, const char *end, struct token *toke
     token->kind = 's';
     const char *stop;
     if (*p == '"') {
-        stop = bir_json_scan_string(p + 1, end, &escaped, &fault);
+        stop = bir_json_scan_string(p + 1, end, &token->escaped, &fault);
         stop = stop ? stop + 1 : NULL;
     } else if (*p == '-' || bir_json_is_digit(*p)) {
         stop = bir_json_scan_number(p, end, &decimal, &fault);
@@ -192,22 +192,20 @@ static bool build(struct bir_json_writer *w, struct tree *tree, const char *p, c
     return true;
 }
 
-/* Order of two keys, spelled between quotes, by the bytes they mean. */
-static int compare_keys(const struct token *a, const struct token *b)
+/* Order of two spellings between quotes by the bytes they mean. */
+static int compare_escaped(const char *a, const char *a_end, const char *b, const char *b_end)
 {
-    const char *pa = a->text + 1, *a_end = a->text + a->len - 1;
-    const char *pb = b->text + 1, *b_end = b->text + b->len - 1;
     struct bir_json_char ca = { 0 }, cb = { 0 };
     uint8_t ia = 0, ib = 0;
     for (;;) {
-        if (ia == ca.byte_count && pa < a_end) {
-            ca = bir_json_next_char(pa, a_end);
-            pa += ca.source_count;
+        if (ia == ca.byte_count && a < a_end) {
+            ca = bir_json_next_char(a, a_end);
+            a += ca.source_count;
             ia = 0;
         }
-        if (ib == cb.byte_count && pb < b_end) {
-            cb = bir_json_next_char(pb, b_end);
-            pb += cb.source_count;
+        if (ib == cb.byte_count && b < b_end) {
+            cb = bir_json_next_char(b, b_end);
+            b += cb.source_count;
             ib = 0;
         }
         bool a_done = ia == ca.byte_count, b_done = ib == cb.byte_count;
@@ -217,6 +215,15 @@ static int compare_keys(const struct token *a, const struct token *b)
         if (byte_a != byte_b)
             return byte_a < byte_b ? -1 : 1;
     }
+}
+
+static int compare_keys(const struct token *a, const struct token *b)
+{
+    if (a->escaped || b->escaped)
+        return compare_escaped(a->text + 1, a->text + a->len - 1, b->text + 1, b->text + b->len - 1);
+    size_t common = (a->len < b->len ? a->len : b->len) - 2;
+    int order = memcmp(a->text + 1, b->text + 1, common);
+    return order != 0 ? order : (a->len > b->len) - (a->len < b->len);
 }
 
 static int compare_members(const struct node *nodes, uint32_t a, uint32_t b)

@@ -12,6 +12,8 @@
 
 #include "base/json_scan.h"
 
+#define COLD __attribute__((cold, noinline))
+
 #define SHOWN_CHARS 40 /* of an offending text in a message */
 
 void bir_json_reader_init(struct bir_json_reader *r, const char *text, size_t len, uint32_t max_depth,
@@ -44,24 +46,24 @@ const char *bir_json_type_name(enum bir_json_type type)
 
 /* Position and failure */
 
-static const char *text_end(const struct bir_json_reader *r)
+static inline const char *text_end(const struct bir_json_reader *r)
 {
     return r->text + r->len;
 }
 
-static const char *skip_space(struct bir_json_reader *r)
+static inline const char *skip_space(struct bir_json_reader *r)
 {
     const char *p = bir_json_scan_space(r->text + r->pos, text_end(r));
     r->pos = (size_t)(p - r->text);
     return p;
 }
 
-static void advance_to(struct bir_json_reader *r, const char *p)
+static inline void advance_to(struct bir_json_reader *r, const char *p)
 {
     r->pos = (size_t)(p - r->text);
 }
 
-static enum bir_status fail_depth(struct bir_json_reader *r, size_t offset)
+COLD static enum bir_status fail_depth(struct bir_json_reader *r, size_t offset)
 {
     r->status = BIR_LIMIT;
     if (r->diags)
@@ -70,7 +72,7 @@ static enum bir_status fail_depth(struct bir_json_reader *r, size_t offset)
     return r->status;
 }
 
-static enum bir_status fail_fault(struct bir_json_reader *r, const struct bir_json_fault *fault)
+COLD static enum bir_status fail_fault(struct bir_json_reader *r, const struct bir_json_fault *fault)
 {
     size_t offset = (size_t)(fault->at - r->text);
     if (strcmp(fault->code, "json-depth") == 0)
@@ -87,12 +89,12 @@ static enum bir_status fail_fault(struct bir_json_reader *r, const struct bir_js
     return bir_fail(r->diags, fault->code, (int64_t)offset, NULL, "%s, at byte 0x%02X", fault->message, byte);
 }
 
-static enum bir_status fail_syntax(struct bir_json_reader *r, const char *p, const char *message)
+COLD static enum bir_status fail_syntax(struct bir_json_reader *r, const char *p, const char *message)
 {
     return fail_fault(r, &(struct bir_json_fault){ .code = "json-syntax", .message = message, .at = p });
 }
 
-static enum bir_status fail_memory(struct bir_json_reader *r)
+COLD static enum bir_status fail_memory(struct bir_json_reader *r)
 {
     r->status = bir_arena_failure(r->scratch);
     if (r->status == BIR_LIMIT && r->diags)
@@ -102,22 +104,31 @@ static enum bir_status fail_memory(struct bir_json_reader *r)
     return r->status;
 }
 
-enum bir_json_type bir_json_peek(struct bir_json_reader *r)
+/* Type of a value by its first byte, plus 1; 0 stands for garbage. */
+#define STARTS(type) (unsigned char)((type) + 1)
+static const unsigned char value_starts[256] = {
+    ['{'] = STARTS(BIR_JSON_OBJECT), ['['] = STARTS(BIR_JSON_ARRAY),  ['"'] = STARTS(BIR_JSON_STRING),
+    ['t'] = STARTS(BIR_JSON_TRUE),   ['f'] = STARTS(BIR_JSON_FALSE),  ['n'] = STARTS(BIR_JSON_NULL),
+    ['-'] = STARTS(BIR_JSON_NUMBER), ['0'] = STARTS(BIR_JSON_NUMBER), ['1'] = STARTS(BIR_JSON_NUMBER),
+    ['2'] = STARTS(BIR_JSON_NUMBER), ['3'] = STARTS(BIR_JSON_NUMBER), ['4'] = STARTS(BIR_JSON_NUMBER),
+    ['5'] = STARTS(BIR_JSON_NUMBER), ['6'] = STARTS(BIR_JSON_NUMBER), ['7'] = STARTS(BIR_JSON_NUMBER),
+    ['8'] = STARTS(BIR_JSON_NUMBER), ['9'] = STARTS(BIR_JSON_NUMBER),
+};
+
+static inline enum bir_json_type peek(struct bir_json_reader *r)
 {
     if (r->status != BIR_OK)
         return BIR_JSON_GARBAGE;
     const char *p = skip_space(r);
     if (p == text_end(r))
         return BIR_JSON_END;
-    switch (*p) {
-    case '{': return BIR_JSON_OBJECT;
-    case '[': return BIR_JSON_ARRAY;
-    case '"': return BIR_JSON_STRING;
-    case 't': return BIR_JSON_TRUE;
-    case 'f': return BIR_JSON_FALSE;
-    case 'n': return BIR_JSON_NULL;
-    default: return *p == '-' || bir_json_is_digit(*p) ? BIR_JSON_NUMBER : BIR_JSON_GARBAGE;
-    }
+    unsigned char type = value_starts[(unsigned char)*p];
+    return type ? (enum bir_json_type)(type - 1) : BIR_JSON_GARBAGE;
+}
+
+enum bir_json_type bir_json_peek(struct bir_json_reader *r)
+{
+    return peek(r);
 }
 
 size_t bir_json_value_offset(struct bir_json_reader *r)
@@ -201,8 +212,23 @@ static const char *next_item(struct bir_json_reader *r, char close)
     return p;
 }
 
+/* Compact text goes from item to item without white space: the next item directly here, or NULL when it takes next_item
+ * to tell. */
+static inline const char *next_item_here(struct bir_json_reader *r)
+{
+    const char *p = r->text + r->pos;
+    if (r->status != BIR_OK || r->len - r->pos < 2 || (!r->first_item && *p != ','))
+        return NULL;
+    p += r->first_item ? 0 : 1;
+    if ((unsigned char)*p <= ' ' || *p == '}' || *p == ']')
+        return NULL;
+    r->first_item = false;
+    advance_to(r, p);
+    return p;
+}
+
 /* Reads the string whose opening quote is at p; false after a failure. */
-static bool take_string(struct bir_json_reader *r, const char *p, struct bir_slice *out)
+static inline bool take_string(struct bir_json_reader *r, const char *p, struct bir_slice *out)
 {
     struct bir_json_fault fault;
     bool escaped;
@@ -233,7 +259,9 @@ enum bir_status bir_json_object_begin(struct bir_json_reader *r)
 
 bool bir_json_object_next(struct bir_json_reader *r, struct bir_slice *key)
 {
-    const char *p = next_item(r, '}');
+    const char *p = next_item_here(r);
+    if (!p)
+        p = next_item(r, '}');
     if (!p)
         return false;
     if (p == text_end(r) || *p != '"') {
@@ -261,6 +289,8 @@ enum bir_status bir_json_array_begin(struct bir_json_reader *r)
 
 bool bir_json_array_next(struct bir_json_reader *r)
 {
+    if (next_item_here(r))
+        return true;
     const char *p = next_item(r, ']');
     if (!p)
         return false;
@@ -309,12 +339,18 @@ static struct bir_number classify(const struct bir_json_decimal *d, const char *
 static enum bir_status look_at_number(struct bir_json_reader *r, const char *expected, struct bir_number *out,
                                       const char **stop)
 {
-    if (bir_json_peek(r) != BIR_JSON_NUMBER)
+    if (peek(r) != BIR_JSON_NUMBER)
         return bir_json_mismatch(r, expected);
     struct bir_json_decimal decimal;
     struct bir_json_fault fault;
     const char *p = r->text + r->pos;
     r->value_start = r->pos;
+    int64_t integer;
+    *stop = bir_json_scan_short_integer(p, text_end(r), &integer);
+    if (*stop) {
+        *out = (struct bir_number){ .kind = BIR_NUMBER_I64, .i64 = integer, .f64 = (double)integer };
+        return BIR_OK;
+    }
     *stop = bir_json_scan_number(p, text_end(r), &decimal, &fault);
     if (!*stop)
         return fail_fault(r, &fault);
@@ -338,7 +374,7 @@ enum bir_status bir_json_number(struct bir_json_reader *r, struct bir_number *ou
     return BIR_OK;
 }
 
-static enum bir_status fail_integer(struct bir_json_reader *r, const char *what, const char *stop)
+COLD static enum bir_status fail_integer(struct bir_json_reader *r, const char *what, const char *stop)
 {
     const char *p = r->text + r->pos;
     r->status = BIR_INVALID;

@@ -254,6 +254,10 @@ static const char *scan_scalar(const char *p, const char *end, struct bir_json_f
     }
     if (*p == '-' || bir_json_is_digit(*p)) {
         struct bir_json_decimal decimal;
+        int64_t value;
+        const char *stop = bir_json_scan_short_integer(p, end, &value);
+        if (stop)
+            return stop;
         return bir_json_scan_number(p, end, &decimal, fault);
     }
     return bir_json_scan_literal(p, end, fault);

@@ -33,6 +33,8 @@ static inline bool bir_json_is_digit(char c)
 
 static inline const char *bir_json_scan_space(const char *p, const char *end)
 {
+    if (p < end && (unsigned char)*p > ' ') /* compact text: no space in most places */
+        return p;
     while (p < end && bir_json_is_space(*p))
         p++;
     return p;
@@ -116,6 +118,23 @@ struct bir_json_decimal {
 
 const char *bir_json_scan_number(const char *p, const char *end, struct bir_json_decimal *out,
                                  struct bir_json_fault *fault);
+
+/* Fast path of integers that have at most 18 digits: their end, or NULL when the text is anything else (a longer or
+ * real number, a leading zero, no number), which says nothing about its validity. */
+static inline const char *bir_json_scan_short_integer(const char *p, const char *end, int64_t *out)
+{
+    bool negative = p < end && *p == '-';
+    const char *first = p + negative;
+    const char *limit = end - first > 18 ? first + 18 : end;
+    int64_t value = 0;
+    for (p = first; p < limit && bir_json_is_digit(*p); p++)
+        value = value * 10 + (*p - '0');
+    bool more = p < end && (bir_json_is_digit(*p) || *p == '.' || (*p | 0x20) == 'e');
+    if (p == first || more || (*first == '0' && p - first > 1))
+        return NULL;
+    *out = negative ? -value : value;
+    return p;
+}
 
 /* true, false or null, whichever *p begins. */
 const char *bir_json_scan_literal(const char *p, const char *end, struct bir_json_fault *fault);
