@@ -1,0 +1,175 @@
+/*
+ * Executing a plan: which points, in which order.
+ *
+ * Sample. The points of a loop nest are lanes: lane l of the first round has corner l of the domain (bit k of l: first
+ * or last value of the loop at depth k) or, past the corners, a seeded point. One execution of the code thus covers
+ * sixteen points. Every loop's body is executed a second time with fresh points, because only behind a back edge does
+ * it show that a register which must survive an iteration was given away; inside that second round the inner loops run
+ * once, so a nest of depth d costs d + 1 executions of its innermost body, not 2^d.
+ *
+ * Full. Outer loops run value by value; the innermost loop takes sixteen values at a time and at least two rounds when
+ * it has two iterations. A nest of more than BIR_VALIDATION_FULL_POINTS points is sampled FULL_SAMPLES times instead.
+ */
+#include "base/random.h"
+#include "check/plan.h"
+
+#define LANES           BIR_MACHINE_LANES
+#define MAX_CORNER_BITS 6
+#define FULL_SAMPLES    256
+#define POLL_EVERY      64
+
+struct execution {
+    struct bir_plan *plan;
+    bool every_point;
+    uint64_t first_corner; /* of lane 0 */
+    bool corners;          /* the current round takes corners */
+};
+
+static enum bir_status run_items(struct execution *x, uint32_t first, uint32_t end, bool once);
+
+/* Value number k of the axis. k is below the trip count, so the value lies between lb and ub. */
+static int64_t axis_value(const struct bir_plan_loop *loop, uint64_t k)
+{
+    return (int64_t)((uint64_t)loop->axis->lb + k * (uint64_t)loop->axis->stride);
+}
+
+static void set_lane(struct bir_plan *plan, const struct bir_plan_loop *loop, unsigned lane, uint64_t k)
+{
+    int64_t value = axis_value(loop, k);
+    plan->axis[loop->level][lane] = value;
+    for (uint32_t i = 0; i < loop->n_slots; i++)
+        plan->machine.values[plan->slots.items[loop->first_slot + i]][lane] = (int32_t)(uint32_t)(uint64_t)value;
+}
+
+static enum bir_status poll(struct bir_plan *plan)
+{
+    return plan->polls++ % POLL_EVERY == 0 && bir_cancelled(plan->options->cancel) ? BIR_CANCELLED : BIR_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------
+ * sample */
+
+static void sample_lanes(struct execution *x, const struct bir_plan_loop *loop)
+{
+    uint64_t trip = (uint64_t)loop->trip, corner_count = UINT64_C(1) << MAX_CORNER_BITS;
+    unsigned bit = loop->level % MAX_CORNER_BITS;
+    if (x->plan->max_depth < MAX_CORNER_BITS)
+        corner_count = UINT64_C(1) << x->plan->max_depth;
+    for (unsigned l = 0; l < LANES; l++) {
+        uint64_t corner = x->first_corner + l, k;
+        if (x->corners && corner < corner_count)
+            k = corner >> bit & 1 ? trip - 1 : 0;
+        else
+            k = bir_random_below(&x->plan->random, trip);
+        set_lane(x->plan, loop, l, k);
+    }
+}
+
+static enum bir_status sample_loop(struct execution *x, uint32_t item, bool once)
+{
+    const struct bir_plan_loop *loop = &x->plan->loops.items[x->plan->items.items[item].first];
+    unsigned rounds = once || loop->trip == 1 ? 1 : 2;
+    unsigned active = x->plan->active;
+    bool corners = x->corners;
+    for (unsigned round = 0; round < rounds; round++) {
+        BIR_TRY(poll(x->plan));
+        x->corners = corners && round == 0;
+        if (loop->axis) {
+            sample_lanes(x, loop);
+            x->plan->active = LANES;
+        }
+        BIR_TRY(run_items(x, item + 1, x->plan->items.items[item].end, once || round > 0));
+    }
+    x->corners = corners;
+    x->plan->active = active;
+    return BIR_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------
+ * full */
+
+/* An outer loop: every lane has the same value. */
+static enum bir_status full_outer(struct execution *x, const struct bir_plan_loop *loop, uint32_t item)
+{
+    for (uint64_t k = 0; k < (uint64_t)loop->trip; k++) {
+        BIR_TRY(poll(x->plan));
+        for (unsigned l = 0; loop->axis && l < LANES; l++)
+            set_lane(x->plan, loop, l, k);
+        BIR_TRY(run_items(x, item + 1, x->plan->items.items[item].end, false));
+    }
+    return BIR_OK;
+}
+
+/* An innermost loop: sixteen values a round, the lanes past the last one repeat it. A single round is repeated, without
+ * counting its points again. */
+static enum bir_status full_inner(struct execution *x, const struct bir_plan_loop *loop, uint32_t item)
+{
+    uint64_t trip = (uint64_t)loop->trip;
+    struct bir_validation_stats counted;
+    for (uint64_t k = 0; k < trip; k += LANES) {
+        BIR_TRY(poll(x->plan));
+        unsigned rounds = trip > 1 && trip <= LANES ? 2 : 1;
+        for (unsigned round = 0; round < rounds; round++) {
+            for (unsigned l = 0; l < LANES; l++)
+                set_lane(x->plan, loop, l, k + l < trip ? k + l : trip - 1);
+            x->plan->active = trip - k < LANES ? (unsigned)(trip - k) : LANES;
+            BIR_TRY(run_items(x, item + 1, x->plan->items.items[item].end, false));
+            if (round == 0)
+                counted = *x->plan->stats;
+        }
+        *x->plan->stats = counted;
+    }
+    return BIR_OK;
+}
+
+static enum bir_status full_loop(struct execution *x, uint32_t item)
+{
+    const struct bir_plan_loop *loop = &x->plan->loops.items[x->plan->items.items[item].first];
+    unsigned active = x->plan->active;
+    BIR_TRY(loop->axis && !loop->has_inner ? full_inner(x, loop, item) : full_outer(x, loop, item));
+    x->plan->active = active;
+    return BIR_OK;
+}
+
+/* -----------------------------------------------------------------------------------------------------------------
+ * items */
+
+static enum bir_status run_items(struct execution *x, uint32_t first, uint32_t end, bool once)
+{
+    struct bir_plan *plan = x->plan;
+    for (uint32_t i = first; i < end; i++) {
+        const struct bir_plan_item *item = &plan->items.items[i];
+        struct bir_machine_fault fault;
+        switch (item->type) {
+        case BIR_PLAN_OPS:
+            if (!bir_machine_run(&plan->machine, item->first, item->end, &fault))
+                return bir_plan_trapped(plan, i, &fault);
+            break;
+        case BIR_PLAN_SITE: BIR_TRY(bir_plan_compare(plan, &plan->sites.items[item->first])); break;
+        case BIR_PLAN_LOOP:
+            BIR_TRY(x->every_point ? full_loop(x, i) : sample_loop(x, i, once));
+            i = item->end - 1;
+            break;
+        }
+    }
+    return BIR_OK;
+}
+
+enum bir_status bir_plan_execute(struct bir_plan *plan)
+{
+    bool full = plan->options->mode == BIR_VALIDATION_FULL;
+    struct execution x = { .plan = plan, .every_point = full && plan->max_points <= BIR_VALIDATION_FULL_POINTS };
+    uint64_t passes = 1;
+    if (!x.every_point) {
+        unsigned bits = plan->max_depth < MAX_CORNER_BITS ? plan->max_depth : MAX_CORNER_BITS;
+        uint64_t corners = UINT64_C(1) << bits;
+        passes = full ? FULL_SAMPLES : (corners + LANES - 1) / LANES;
+    }
+    for (uint64_t pass = 0; pass < passes; pass++) {
+        x.corners = true;
+        x.first_corner = pass * LANES;
+        plan->active = 1;
+        BIR_TRY(run_items(&x, 0, plan->items.count, false));
+    }
+    return BIR_OK;
+}
