@@ -1,0 +1,164 @@
+/*
+ * What the files of lib/codegen share: the state of one conversion, and one operand on its way to BIR.
+ *
+ * Everything lives in two arenas: the module's own for what stays, `scratch` for what the conversion needs meanwhile.
+ * Both have the same limit. A function that returns a status follows base/status.h: BIR_INVALID and BIR_LIMIT come with
+ * a diagnostic.
+ */
+#ifndef BIR_CODEGEN_CONTEXT_H
+#define BIR_CODEGEN_CONTEXT_H
+
+#include "codegen/codegen.h"
+
+/* A TensorName once it has a location; one a function and node. Units: row and pitch in bytes, the rest in elements. */
+struct codegen_tensor {
+    const struct klr_node *name; /* the TensorName */
+    struct bir_location *location;
+    uint8_t dtype; /* enum bir_dtype */
+    bool on_chip;
+    uint32_t rank;         /* of the shape, partition dimension included */
+    const int64_t *dims;   /* elements, [rank] */
+    const int64_t *stride; /* row-major over dims, elements, [rank] */
+    int64_t rows;          /* dims[0]: partitions, or rows of an HBM tensor */
+    int64_t row_bytes;     /* of the tensor's own shape */
+    int64_t pitch_bytes;   /* from one partition row of the location to the next, by its own counting (dims[1]) */
+};
+
+/* An operand under construction: InstArg of lowering.md 1.14. */
+struct codegen_access {
+    const struct codegen_tensor *tensor; /* NULL for a TensorHbm */
+    struct bir_location *location;
+    uint8_t dtype;
+    bool whole_location; /* literal simple access */
+    uint32_t rank;
+    struct bir_pair pairs[BIR_PATTERN_MAX_RANK];
+    int64_t offset_elems;
+    uint32_t source_offset;
+};
+
+struct codegen {
+    const struct klr_file *file;
+    const struct bir_codegen_options *options;
+    struct bir_diags *diags;
+    struct bir_module *module;
+    struct bir_arena scratch;
+
+    /* Of the kernel. */
+    const struct klr_list *inputs, *outputs, *shared_constants, *shared_buffers, *edges;
+    uint32_t n_cores;
+
+    /* Of the function under construction. */
+    struct bir_function *function;
+    struct bir_map tensors;    /* TensorName node -> struct codegen_tensor */
+    struct bir_map roles;      /* name of an address -> struct storage_role */
+    struct bir_map duplicates; /* statement names that occur twice in the function -> instruction */
+    struct bir_map labels;     /* of its blocks -> anything */
+    uint32_t next_barrier_id, next_name;
+
+    /* Of the block under construction. */
+    const struct bir_str *next_label;               /* of the block behind it, or NULL */
+    const struct bir_str *else_label, *else_target; /* of the jump its branch needs (control.c), or NULL */
+    bool at_block_end;                              /* the statement is the block's last */
+
+    /* Of the statement under construction. */
+    struct bir_block *block;
+    const struct klr_node *statement;
+    const char *operator_name;
+    uint64_t statements_done;
+};
+
+/* --- errors --- */
+
+#define codegen_fail(cg, code, node, hint, ...)                                                                        \
+    bir_fail((cg)->diags, (code), (int64_t)klr_offset(node), (hint), __VA_ARGS__)
+
+/* klr_offset as a source offset; BIR_NO_SOURCE beyond 32 bits. */
+uint32_t codegen_source(const struct klr_node *node);
+/* An interned copy of a string of the file. NULL on allocation failure. */
+const struct bir_str *codegen_text(struct codegen *cg, const struct bir_str *text) BIR_MUST_CHECK;
+/* text and suffix in one, interned; names may hold NULs, so no printf. NULL on allocation failure. */
+const struct bir_str *codegen_text_with(struct codegen *cg, const struct bir_str *text,
+                                        const char *suffix) BIR_MUST_CHECK;
+/* Status after an allocation failed in the module's or in the scratch arena. */
+enum bir_status codegen_nomem(const struct codegen *cg);
+
+/* --- storage.c --- */
+
+/* Storages of the kernel's inputs, outputs and shared buffers in the function just made. */
+enum bir_status codegen_declare_storages(struct codegen *cg) BIR_MUST_CHECK;
+enum bir_status codegen_tensor_get(struct codegen *cg, const struct klr_node *tensor_name, const struct klr_node *place,
+                                   const struct codegen_tensor **out) BIR_MUST_CHECK;
+/* The DRAM location of a TensorHbm, made with `bytes` when there is none of that name. */
+enum bir_status codegen_hbm_location(struct codegen *cg, const struct klr_node *view, int dtype, int64_t bytes,
+                                     struct bir_location **out) BIR_MUST_CHECK;
+/* Looks a register up by name; made on ALL when absent and `mint` is set, else *out may be NULL. */
+enum bir_status codegen_register_get(struct codegen *cg, const struct bir_str *name, bool mint,
+                                     struct bir_register **out) BIR_MUST_CHECK;
+
+/* --- access.c --- */
+
+/* The geometry of an access without its runtime offset. */
+enum bir_status codegen_access_static(struct codegen *cg, const struct klr_node *access,
+                                      struct codegen_access *out) BIR_MUST_CHECK;
+/* scalarOffset or vectorOffset present. */
+bool codegen_access_is_dynamic(const struct klr_node *access);
+bool codegen_ref_is_dynamic(const struct klr_node *ref);
+/* The geometry of a TensorRef; a dynamic one is an error unless allowed. */
+enum bir_status codegen_ref_access(struct codegen *cg, const struct klr_node *ref, bool allow_dynamic,
+                                   struct codegen_access *out) BIR_MUST_CHECK;
+
+/* --- operand.c --- */
+
+enum bir_status codegen_add_access(struct codegen *cg, struct bir_instruction *inst, enum bir_role role,
+                                   const struct codegen_access *access, struct bir_physical_ap **out) BIR_MUST_CHECK;
+enum bir_status codegen_add_ref(struct codegen *cg, struct bir_instruction *inst, enum bir_role role,
+                                const struct klr_node *ref) BIR_MUST_CHECK;
+enum bir_status codegen_add_refs(struct codegen *cg, struct bir_instruction *inst, enum bir_role role,
+                                 const struct klr_list *refs) BIR_MUST_CHECK;
+enum bir_status codegen_add_operand(struct codegen *cg, struct bir_instruction *inst,
+                                    const struct klr_node *operand) BIR_MUST_CHECK;
+enum bir_status codegen_add_immediate(struct codegen *cg, struct bir_instruction *inst,
+                                      const struct klr_node *immediate) BIR_MUST_CHECK;
+enum bir_status codegen_add_float(struct codegen *cg, struct bir_instruction *inst, float value) BIR_MUST_CHECK;
+enum bir_status codegen_add_register(struct codegen *cg, struct bir_instruction *inst, enum bir_role role,
+                                     const struct bir_str *name, const struct klr_node *place) BIR_MUST_CHECK;
+/* Value of an int or float Immediate; the other two arms are errors. Integers of 32 bits are exact in a double. */
+enum bir_status codegen_immediate_value(struct codegen *cg, const struct klr_node *immediate, bool *is_float,
+                                        double *value) BIR_MUST_CHECK;
+/* For messages, independent of the locale; text or a static string. */
+const char *codegen_number(double value, char text[32]);
+enum bir_status codegen_immediate_int(struct codegen *cg, const struct klr_node *immediate,
+                                      int64_t *value) BIR_MUST_CHECK;
+
+/* --- dynamic.c --- */
+
+/* A TensorRef that may be dynamic: its operand, and for a runtime offset the companion and the index operand. */
+enum bir_status codegen_add_dynamic_ref(struct codegen *cg, struct bir_instruction *inst, enum bir_role role,
+                                        const struct klr_node *ref) BIR_MUST_CHECK;
+/* extractDynamicApToStandAlone (lowering.md 5.5): the geometry of the index access of a vector offset. */
+enum bir_status codegen_extract_index(struct codegen *cg, const struct klr_node *ref,
+                                      struct codegen_access *out) BIR_MUST_CHECK;
+/* The BirAccessPattern of a dynamic TensorRef. */
+const struct klr_node *codegen_dynamic_pattern(const struct klr_node *ref);
+
+/* --- statements --- */
+
+/* The instruction of the current statement at the end of the current block. */
+enum bir_status codegen_instruction(struct codegen *cg, enum bir_opcode opcode, enum bir_engine engine,
+                                    struct bir_instruction **out) BIR_MUST_CHECK;
+
+enum bir_status codegen_statement(struct codegen *cg, const struct klr_node *statement) BIR_MUST_CHECK;
+/* accumulation_flag of the block's matmuls. */
+enum bir_status codegen_accumulate(struct codegen *cg, struct bir_block *block) BIR_MUST_CHECK;
+
+/* --- control.c --- */
+
+enum bir_status codegen_blocks(struct codegen *cg, const struct klr_list *blocks) BIR_MUST_CHECK;
+
+/* --- edges.c --- */
+
+/* The kernel's edges and those of its no-reorder blocks, in every function. */
+enum bir_status codegen_edges(struct codegen *cg) BIR_MUST_CHECK;
+enum bir_status codegen_keep_order(struct codegen *cg, struct bir_block *block) BIR_MUST_CHECK;
+
+#endif

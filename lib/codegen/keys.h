@@ -1,0 +1,45 @@
+/* The op keys of one instruction, collected and then hash-consed. */
+#ifndef BIR_CODEGEN_KEYS_H
+#define BIR_CODEGEN_KEYS_H
+
+#include "codegen/context.h"
+
+/* Most keys of one operator (Activation, Matmult have 13 or fewer). */
+enum { CODEGEN_KEYS_MAX = 20 };
+
+struct codegen_keys {
+    struct codegen *cg;
+    struct bir_prop items[CODEGEN_KEYS_MAX];
+    uint32_t count;
+    bool failed; /* an allocation failed; codegen_keys_set reports it */
+};
+
+/* Each adds one member, or replaces the one of that name. */
+void codegen_key_text(struct codegen_keys *keys, const char *key, const char *text);
+void codegen_key_str(struct codegen_keys *keys, const char *key, const struct bir_str *text);
+void codegen_key_enum(struct codegen_keys *keys, const char *key, enum bir_enum_id id, int value);
+void codegen_key_bool(struct codegen_keys *keys, const char *key, bool value);
+void codegen_key_int(struct codegen_keys *keys, const char *key, int64_t value);
+void codegen_key_float(struct codegen_keys *keys, const char *key, double value);
+void codegen_key_expr(struct codegen_keys *keys, const char *key, const struct pelican_expr *value);
+/* `json` is copied: the exact text of an array or object, compact. */
+void codegen_key_json(struct codegen_keys *keys, const char *key, const char *json, size_t len);
+
+void codegen_key_u64(struct codegen_keys *keys, const char *key, uint64_t value);
+
+/* A list of numbers, or of lists of numbers, as JSON. The items are Nat when `nat`, else Int. */
+void codegen_key_ints(struct codegen_keys *keys, const char *key, const struct klr_list *list, bool nat);
+void codegen_key_int_lists(struct codegen_keys *keys, const char *key, const struct klr_list *lists);
+/* APPairs as [[step,num],...]. */
+void codegen_key_pairs(struct codegen_keys *keys, const char *key, const struct klr_list *pairs);
+
+/* Lists of Immediate: as floats, or as whole numbers. */
+enum bir_status codegen_key_floats(struct codegen_keys *keys, const char *key,
+                                   const struct klr_list *immediates) BIR_MUST_CHECK;
+enum bir_status codegen_key_immediate_ints(struct codegen_keys *keys, const char *key,
+                                           const struct klr_list *immediates) BIR_MUST_CHECK;
+
+/* Gives the members to the instruction. */
+enum bir_status codegen_keys_set(struct codegen_keys *keys, struct bir_instruction *inst) BIR_MUST_CHECK;
+
+#endif
