@@ -226,18 +226,13 @@ static int compare_keys(const struct token *a, const struct token *b)
     return order != 0 ? order : (a->len > b->len) - (a->len < b->len);
 }
 
-static int compare_members(const struct node *nodes, uint32_t a, uint32_t b)
-{
-    int order = compare_keys(&nodes[a].key, &nodes[b].key);
-    return order != 0 ? order : (a > b) - (a < b);
-}
-
+/* Of equal keys, a's come first: this is what makes the sort stable. */
 static uint32_t merge(struct node *nodes, uint32_t a, uint32_t b)
 {
     uint32_t head = NO_NODE;
     uint32_t *link = &head;
     while (a != NO_NODE && b != NO_NODE) {
-        uint32_t *smaller = compare_members(nodes, a, b) <= 0 ? &a : &b;
+        uint32_t *smaller = compare_keys(&nodes[a].key, &nodes[b].key) <= 0 ? &a : &b;
         *link = *smaller;
         link = &nodes[*smaller].next;
         *smaller = *link;
@@ -249,7 +244,7 @@ static uint32_t merge(struct node *nodes, uint32_t a, uint32_t b)
 static bool is_sorted(const struct node *nodes, uint32_t first)
 {
     for (uint32_t i = first; i != NO_NODE && nodes[i].next != NO_NODE; i = nodes[i].next) {
-        if (compare_members(nodes, i, nodes[i].next) > 0)
+        if (compare_keys(&nodes[i].key, &nodes[nodes[i].next].key) > 0)
             return false;
     }
     return true;

@@ -121,7 +121,24 @@ START_TEST(map_agrees_with_an_array)
         if (bir_map_get(&map, &keys[probe * 8]) != expected[probe])
             ck_abort_msg("step %d: key %zu has the wrong value", step, probe);
     }
-    ck_assert_uint_le(map.capacity, 2048); /* tombstones are dropped, not kept for ever */
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(map_of_passing_keys_stays_small)
+{
+    enum { KEYS = 100000, LIVE = 50 };
+    setup();
+    static char keys[KEYS];
+    struct bir_map map = { 0 };
+    for (size_t i = 0; i < KEYS; i++) {
+        ck_assert(bir_map_put(&map, &arena, &keys[i], &keys[i]));
+        if (i >= LIVE)
+            bir_map_remove(&map, &keys[i - LIVE]);
+    }
+    ck_assert_uint_le(map.capacity, 512);
+    ck_assert_ptr_eq(bir_map_get(&map, &keys[KEYS - 1]), &keys[KEYS - 1]);
+    ck_assert_ptr_null(bir_map_get(&map, &keys[0]));
     bir_arena_deinit(&arena);
 }
 END_TEST
@@ -181,9 +198,9 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        equal_bytes_give_one_string,        bytes_may_be_anything,      strings_compare_by_bytes_then_length,
-        table_of_a_full_arena_stays_usable, map_agrees_with_an_array,   map_is_unchanged_when_it_cannot_grow,
-        vector_keeps_what_was_pushed,       vector_refuses_to_overflow,
+        equal_bytes_give_one_string,          bytes_may_be_anything,        strings_compare_by_bytes_then_length,
+        table_of_a_full_arena_stays_usable,   map_agrees_with_an_array,     map_of_passing_keys_stays_small,
+        map_is_unchanged_when_it_cannot_grow, vector_keeps_what_was_pushed, vector_refuses_to_overflow,
     };
     return UNIT_RUN("str", tests);
 }
