@@ -1,0 +1,220 @@
+/*
+ * Writes BIR-JSON modules of any size for the measurements: canonical keys, compact.
+ *
+ * usage: bench_generate static|loops COUNT
+ *   static  COUNT instructions on physical operands: loads, vector and scalar work, stores, as an unrolled kernel has them
+ *   loops   COUNT Activation instructions with one symbolic input each, eight to a doubly nested loop
+ *   mlir    the address expressions of "loops" as affine.apply operations, for mlir-opt -lower-affine
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TENSORS_MAX = 64, PER_LOOP = 8 };
+
+static long tensors = TENSORS_MAX; /* fewer in small modules */
+
+static void set(const char *name, const char *kind, const char *type, long addr, int blocks, const char *dtype)
+{
+    printf("{\"Skind\":\"memory_location_set\",\"addr_space\":\"Local\",\"dtype\":\"%s\",\"kind\":\"%s\",\"memorylocations\":[", dtype, kind);
+    for (int b = 0; b < blocks; b++) {
+        printf("%s{\"Skind\":\"memory_location\",\"addr\":%ld,\"allocated\":true,\"bank\":0,\"base\":0,\"dims\":[128,1024],\"name\":\"%s",
+               b ? "," : "", addr + b * 1024L, name);
+        if (blocks > 1)
+            printf("_sub%d", b);
+        printf("\",\"pinned\":false,\"tensor_id\":%d,\"type\":\"%s\"}", b, type);
+    }
+    printf("],\"name\":\"%s_set\",\"partition_dim\":0,\"tensorId2MemLocSize\":%d,\"tensor_class\":\"%s\",\"tensor_shape\":[", name, blocks,
+           blocks > 1 ? "NeuronBlockTensor" : "NeuronSBTensor");
+    if (blocks > 1)
+        printf("%d,", blocks);
+    printf("128,%d]}", strcmp(dtype, "bfloat16") == 0 ? 512 : 256);
+}
+
+static void physical(const char *tensor, long n)
+{
+    printf("{\"access_shape\":[128,256],\"ap\":[[256,128],[1,256]],\"dtype\":\"float32\",\"kind\":\"physical_ap\",\"memref\":\"%s%ld\",\"memsetref\":"
+           "\"%s%ld_set\",\"offset\":0}",
+           tensor, n % tensors, tensor, n % tensors);
+}
+
+static void header_end(long n, const char *opcode)
+{
+    printf("\"name\":\"inst.%ld\",\"opcode\":\"%s\",\"optin_passes\":[],\"origin\":\"NKI\",", n, opcode);
+}
+
+static void dependencies(long n)
+{
+    if (n > 0)
+        printf("\"dependencies\":[[\"inst.%ld\",\"Flow\"]],", n - 1);
+}
+
+static void static_instruction(long n)
+{
+    printf("%s{", n ? "," : "");
+    if (n % 4 == 0 || n % 4 == 3) {
+        printf("\"debug\":{\"filename\":\"kernels/bench.py\",\"lineno\":%ld},", n % 97);
+        dependencies(n);
+        printf("\"dge_type\":\"HWDGE\",\"engine\":\"SP\",\"engine_id\":0,\"ins\":[");
+        physical(n % 4 == 0 ? "d" : "t", n / 4);
+        printf("],\"mode\":\"Copy\",");
+        header_end(n, "DMACopy");
+        printf("\"outs\":[");
+        physical(n % 4 == 0 ? "t" : "d", n / 4 + 1);
+        printf("],\"queue\":\"qSP0\",");
+    } else if (n % 4 == 1) {
+        printf("\"const0\":2.5,\"const1\":0.0,\"debug\":{\"filename\":\"kernels/bench.py\",\"lineno\":%ld},", n % 97);
+        dependencies(n);
+        printf("\"engine\":\"DVE\",\"engine_id\":0,\"ins\":[");
+        physical("t", n / 4);
+        printf("],");
+        printf("\"name\":\"inst.%ld\",\"op0\":\"mult\",\"op1\":\"bypass\",\"opcode\":\"TensorScalar\",\"optin_passes\":[],\"origin\":\"NKI\",\"outs\":[", n);
+        physical("t", n / 4 + 1);
+        printf("],\"reverse0\":false,\"reverse1\":false,");
+    } else {
+        printf("\"acc\":\"Idle\",\"debug\":{\"filename\":\"kernels/bench.py\",\"lineno\":%ld},", n % 97);
+        dependencies(n);
+        printf("\"engine\":\"DVE\",\"engine_id\":0,\"ins\":[");
+        physical("t", n / 4);
+        printf(",");
+        physical("t", n / 4 + 1);
+        printf("],\"name\":\"inst.%ld\",\"op\":\"add\",\"opcode\":\"TensorTensor\",\"optin_passes\":[],\"origin\":\"NKI\",\"outs\":[", n);
+        physical("t", n / 4 + 2);
+        printf("],");
+    }
+    printf("\"scheduled_end\":0,\"scheduled_start\":0}");
+}
+
+static void static_module(long count)
+{
+    printf("{\"arch\":\"gen3\",\"functions\":[{\"allocations\":[");
+    for (int i = 0; i < tensors; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "t%d", i);
+        set(name, "Internal", "SB", i * 1024L, 1, "float32");
+        printf(",");
+        snprintf(name, sizeof(name), "d%d", i);
+        set(name, "ExternalInput", "DRAM", 0, 1, "float32");
+        if (i + 1 < tensors)
+            printf(",");
+    }
+    printf("],\"attributes\":[],\"blocks\":[{\"instructions\":[");
+    for (long n = 0; n < count; n++)
+        static_instruction(n);
+    printf("],\"name\":\"Block1\"}],\"name\":\"sg0000\"}],\"queues\":[{\"blocks\":[],\"name\":\"qSP0\"}],\"revision\":\"v1\",\"version\":2}\n");
+}
+
+/* Coefficients of the k-th symbolic operand: tile = c + ci * i + cj * j inside a block, block = i. */
+static long tile_constant(long k)
+{
+    return k % 8;
+}
+
+static long tile_i(long k)
+{
+    return 64 * (1 + k % 2);
+}
+
+static const long tile_j = 16384;
+
+static void iv_term(const char *axis, long loop, long coef)
+{
+    printf("{\"coeff\":%ld,\"idx\":{\"axis\":\"%s%ld\",\"kind\":\"AffIVKind\"}}", coef, axis, loop);
+}
+
+static void loop_instruction(long k, long loop)
+{
+    printf("{\"acc\":\"Idle\",\"alpha\":0.0,\"engine\":\"Activation\",\"engine_id\":0,\"func\":\"Copy\",\"ins\":[{\"access_shape\":[32,64],\"addrs\":[");
+    printf("{\"c\":%ld,\"kind\":\"AffExprKind\",\"terms\":[", tile_constant(k));
+    iv_term("i", loop, tile_i(k));
+    printf(",");
+    iv_term("j", loop, tile_j);
+    printf("]},{\"c\":0,\"kind\":\"AffExprKind\",\"terms\":[");
+    iv_term("i", loop, 1);
+    printf("]}],\"ap\":[[512,32],[1,64]],\"dtype\":\"bfloat16\",\"kind\":\"symbolic_ap\",\"memsetref\":\"x%ld_set\"}],\"loopnest\":[\"i%ld\",\"j%ld\"],",
+           k % tensors, loop, loop);
+    printf("\"name\":\"act%ld\",\"op0\":\"bypass\",\"op1\":\"bypass\",\"opcode\":\"Activation\",\"optin_passes\":[],\"origin\":\"Internal\",\"outs\":[{"
+           "\"ap\":[[64,32],[1,64]],\"dtype\":\"bfloat16\",\"kind\":\"physical_ap\",\"memref\":\"y\",\"memsetref\":\"y_set\",\"offset\":0}],"
+           "\"reduce_op\":\"bypass\",\"scale\":1.0,\"scheduled_end\":0,\"scheduled_start\":0}",
+           k);
+}
+
+static void loop_open(const char *axis, long loop)
+{
+    printf("{\"LoopAxis\":{\"lb\":0,\"name\":\"%s%ld\",\"stride\":1,\"ub\":4},\"blocks\":[{\"instructions\":[", axis, loop);
+}
+
+static void loop_close(const char *axis, long loop)
+{
+    printf("],\"name\":\"loop_%s%ld_body\"}],\"engine\":\"Unassigned\",\"engine_id\":0,\"ins\":[],\"name\":\"loop_%s%ld\",\"opcode\":\"Loop\","
+           "\"optin_passes\":[],\"origin\":\"Internal\",\"outs\":[],\"scheduled_end\":0,\"scheduled_start\":0}",
+           axis, loop, axis, loop);
+}
+
+static void loop_module(long count)
+{
+    printf("{\"arch\":\"gen3\",\"functions\":[{\"allocations\":[");
+    for (int i = 0; i < tensors; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "x%d", i);
+        set(name, "Internal", "SB", 1024L + i % 32 * 4096L, 4, "bfloat16");
+        printf(",");
+    }
+    set("y", "Internal", "SB", 0, 1, "bfloat16");
+    printf("],\"attributes\":[],\"blocks\":[{\"instructions\":[");
+    for (long k = 0; k < count; k++) {
+        long loop = k / PER_LOOP;
+        if (k % PER_LOOP == 0) {
+            if (k)
+                printf(",");
+            loop_open("i", loop);
+            loop_open("j", loop);
+        } else {
+            printf(",");
+        }
+        loop_instruction(k, loop);
+        if (k % PER_LOOP == PER_LOOP - 1 || k + 1 == count) {
+            loop_close("j", loop);
+            loop_close("i", loop);
+        }
+    }
+    printf("],\"name\":\"Block1\"}],\"name\":\"sg0000\"}],\"revision\":\"v1\",\"version\":2}\n");
+}
+
+/* The same address per operand: table entry of the block, row and column of the tile. The delinearisation is written as
+ * lower_ap must compute it. */
+static void mlir_module(long count)
+{
+    printf("func.func private @use(index, index)\n");
+    for (long k = 0; k < count; k++) {
+        if (k % PER_LOOP == 0)
+            printf("func.func @loop%ld(%%base: index) {\n  affine.for %%i = 0 to 4 {\n    affine.for %%j = 0 to 4 {\n", k / PER_LOOP);
+        printf("      %%t%ld = affine.apply affine_map<(i, j)[b] -> (b + i * 4 + (%ld + i * %ld + j * %ld) floordiv 512 * 262144 + "
+               "((%ld + i * %ld + j * %ld) mod 512) * 2)>(%%i, %%j)[%%base]\n",
+               k, tile_constant(k), tile_i(k), tile_j, tile_constant(k), tile_i(k), tile_j);
+        printf("      %%u%ld = affine.apply affine_map<(i, j) -> (%ld + i * %ld + j * %ld)>(%%i, %%j)\n", k, tile_constant(k), tile_i(k), tile_j);
+        printf("      func.call @use(%%t%ld, %%u%ld) : (index, index) -> ()\n", k, k);
+        if (k % PER_LOOP == PER_LOOP - 1 || k + 1 == count)
+            printf("    }\n  }\n  return\n}\n");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    char *end = NULL;
+    long count = argc == 3 ? strtol(argv[2], &end, 10) : 0;
+    if (count < 1 || count > 10000000 || *end) {
+        fprintf(stderr, "usage: bench_generate static|loops|mlir COUNT\n");
+        return 2;
+    }
+    tensors = count / 8 < TENSORS_MAX ? 1 + count / 8 : TENSORS_MAX;
+    if (strcmp(argv[1], "static") == 0)
+        static_module(count);
+    else if (strcmp(argv[1], "loops") == 0)
+        loop_module(count);
+    else if (strcmp(argv[1], "mlir") == 0)
+        mlir_module(count);
+    else
+        return 2;
+    return fflush(stdout) == 0 ? 0 : 1;
+}
