@@ -54,7 +54,7 @@ struct proto_message {
     enum proto_message_kind kind;
     struct proto_id id;
     const char *method;        /* request, notification */
-    const json_t *params;      /* an object, or NULL when absent */
+    json_t *params;            /* an object, or NULL when absent */
     const json_t *result;      /* result: an object */
     int code;                  /* error */
     const char *error_message; /* error */

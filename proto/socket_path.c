@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/status.h"
+#include "proto/failure.h"
 
 void proto_socket_places_init(struct proto_socket_places *places, const char *explicit_path)
 {
@@ -33,17 +33,6 @@ const char *proto_socket_origin_name(enum proto_socket_origin origin)
     return names[origin];
 }
 
-static bool fail(char *error, size_t error_size, const char *fmt, ...) BIR_PRINTF(3, 4);
-
-static bool fail(char *error, size_t error_size, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(error, error_size, fmt, args);
-    va_end(args);
-    return false;
-}
-
 static bool put(struct proto_socket_path *out, enum proto_socket_origin origin, char *error, size_t error_size,
                 const char *fmt, ...) BIR_PRINTF(5, 6);
 
@@ -56,10 +45,11 @@ static bool put(struct proto_socket_path *out, enum proto_socket_origin origin, 
     int len = vsnprintf(out->address.sun_path, sizeof out->address.sun_path, fmt, args);
     va_end(args);
     if (len < 0 || (size_t)len > PROTO_SOCKET_PATH_CHARS)
-        return fail(error, error_size,
-                    "the socket path from %s has %d bytes, the limit of the system is %zu; name a shorter one with "
-                    "--socket or ROOST_SOCKET",
-                    proto_socket_origin_name(origin), len, PROTO_SOCKET_PATH_CHARS);
+        return proto_fail(
+            error, error_size,
+            "the socket path from %s has %d bytes, the limit of the system is %zu; name a shorter one with "
+            "--socket or ROOST_SOCKET",
+            proto_socket_origin_name(origin), len, PROTO_SOCKET_PATH_CHARS);
     return true;
 }
 
@@ -93,15 +83,16 @@ static bool check_tmp(const char *dir, uid_t uid, char *error, size_t error_size
 {
     struct stat st;
     if (lstat(dir, &st) != 0)
-        return errno == ENOENT || fail(error, error_size, "%s: %s", dir, strerror(errno));
+        return errno == ENOENT || proto_fail(error, error_size, "%s: %s", dir, strerror(errno));
     if (!S_ISDIR(st.st_mode))
-        return fail(error, error_size, "%s is not a directory; remove it or name another place with --socket", dir);
+        return proto_fail(error, error_size, "%s is not a directory; remove it or name another place with --socket",
+                          dir);
     if (st.st_uid != uid)
-        return fail(error, error_size, "%s belongs to user %u and not to %u; name another place with --socket", dir,
-                    (unsigned)st.st_uid, (unsigned)uid);
+        return proto_fail(error, error_size, "%s belongs to user %u and not to %u; name another place with --socket",
+                          dir, (unsigned)st.st_uid, (unsigned)uid);
     if (st.st_mode & 077)
-        return fail(error, error_size, "%s has mode %04o and must be closed to others (0700); run chmod 700 %s", dir,
-                    (unsigned)st.st_mode & 07777u, dir);
+        return proto_fail(error, error_size, "%s has mode %04o and must be closed to others (0700); run chmod 700 %s",
+                          dir, (unsigned)st.st_mode & 07777u, dir);
     return true;
 }
 
@@ -117,7 +108,7 @@ bool proto_socket_path_resolve(const struct proto_socket_places *places, struct 
     if (places->explicit_path)
         return places->explicit_path[0]
                    ? put(out, PROTO_SOCKET_EXPLICIT, error, error_size, "%s", places->explicit_path)
-                   : fail(error, error_size, "the socket path is empty");
+                   : proto_fail(error, error_size, "the socket path is empty");
     if (places->environment && places->environment[0])
         return put(out, PROTO_SOCKET_ENVIRONMENT, error, error_size, "%s", places->environment);
     if (places->runtime_dir && places->runtime_dir[0] == '/')
@@ -129,7 +120,7 @@ bool proto_socket_path_resolve(const struct proto_socket_places *places, struct 
         return put(out, PROTO_SOCKET_SYSTEM, error, error_size, "%s", places->system_path);
     char dir[PROTO_SOCKET_PATH_CHARS];
     if (!tmp_dir(places, dir, sizeof dir))
-        return fail(error, error_size, "%s is too long a name for a directory of temporary files", places->tmp);
+        return proto_fail(error, error_size, "%s is too long a name for a directory of temporary files", places->tmp);
     return check_tmp(dir, places->uid, error, error_size) &&
            put(out, PROTO_SOCKET_TMP, error, error_size, "%s/sock", dir);
 }
@@ -144,6 +135,6 @@ bool proto_socket_path_prepare(const struct proto_socket_places *places, const s
         return true;
     *slash = '\0';
     if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-        return fail(error, error_size, "cannot make the directory %s: %s", dir, strerror(errno));
+        return proto_fail(error, error_size, "cannot make the directory %s: %s", dir, strerror(errno));
     return path->origin != PROTO_SOCKET_TMP || check_tmp(dir, places->uid, error, error_size);
 }
