@@ -51,7 +51,9 @@ static inline enum bir_status step_in(struct klr_reader *r, struct klr_step step
 {
     if (r->locating && !r->located && r->pos > r->target)
         BIR_TRY(locate(r));
-    if (!bir_vec_push(&r->scratch, &r->steps, step))
+    if (r->steps.count < r->steps.capacity)
+        r->steps.items[r->steps.count++] = step;
+    else if (!bir_vec_push(&r->scratch, &r->steps, step))
         return klr_fault_memory(r, &r->scratch);
     r->reached = r->steps.count;
     return BIR_OK;
@@ -173,21 +175,39 @@ static enum bir_status read_proof(struct klr_reader *r)
 
 /* --- structures, sums, enumerations --- */
 
-/* Type tag, constructor and field count, all of which must be as the schema has them. Stays at the first byte on
- * failure, so that faults name the place where the value begins. */
-static enum bir_status read_shape(struct klr_reader *r, enum klr_type type, const struct klr_arm **arm)
+/* The four bytes that begin a typed value: d9, type tag, constructor, 80 + field count (at most 23). */
+enum { TAG16 = 0xd9, SHAPE_BYTES = 4, LIST_HEAD = 0x80 };
+
+static inline const uint8_t *shape_at(const struct klr_reader *r, uint32_t tag)
+{
+    const uint8_t *bytes = r->bytes + r->pos;
+    return r->len - r->pos >= SHAPE_BYTES && bytes[0] == TAG16 && bytes[1] == tag ? bytes : NULL;
+}
+
+/* Names what is wrong with the type tag, constructor or count at r->pos. */
+static enum bir_status fault_shape(struct klr_reader *r, enum klr_type type)
 {
     struct klr_head tag, count;
     head_at(r, r->pos, &tag);
     if (tag.kind != KLR_HEAD_TAG || tag.size != HEADER_TAG16_BYTES || tag.value >> 8 != klr_types[type].tag)
         return klr_fault_tag(r, type, &tag);
-    *arm = klr_arm_find(type, tag.value & 0xff);
-    if (!*arm)
+    const struct klr_arm *arm = klr_arm_find(type, tag.value & 0xff);
+    if (!arm)
         return klr_fault_ctor(r, type, tag.value & 0xff);
     head_at(r, r->pos + tag.size, &count);
-    if (count.kind != KLR_HEAD_LIST || count.size != 1 || count.value != (*arm)->count)
-        return klr_fault_count(r, type, *arm, &count);
-    r->pos += HEADER_TAG16_BYTES + 1;
+    return klr_fault_count(r, type, arm, &count);
+}
+
+/* Type tag, constructor and field count, all of which must be as the schema has them. They are compared as bytes,
+ * because half of a file's heads are these; only a mismatch is worth decoding. Stays at the first byte then, so that
+ * faults name the place where the value begins. */
+static enum bir_status read_shape(struct klr_reader *r, enum klr_type type, const struct klr_arm **arm)
+{
+    const uint8_t *shape = shape_at(r, klr_types[type].tag);
+    *arm = shape ? klr_arm_find(type, shape[2]) : NULL;
+    if (!*arm || shape[3] != LIST_HEAD + (*arm)->count)
+        return fault_shape(r, type);
+    r->pos += SHAPE_BYTES;
     return BIR_OK;
 }
 
@@ -351,7 +371,7 @@ static enum bir_status read_boxed(struct klr_reader *r, enum klr_type base, unio
     return read_value(r, base, 0, box);
 }
 
-static enum bir_status read_option(struct klr_reader *r, enum klr_type base, uint8_t wraps, union klr_slot *slot)
+static enum bir_status fault_option(struct klr_reader *r, enum klr_type base, uint8_t wraps)
 {
     struct klr_head tag, count;
     head_at(r, r->pos, &tag);
@@ -362,14 +382,18 @@ static enum bir_status read_option(struct klr_reader *r, enum klr_type base, uin
         return klr_fault(r, "klr-unknown-constructor", r->pos, "the file is damaged",
                          "Option (tag 255) has constructors 0 (none) and 1 (some), found %u", ctor);
     head_at(r, r->pos + tag.size, &count);
-    if (count.kind != KLR_HEAD_LIST || count.size != 1 || count.value != ctor)
-        return klr_fault(r, count.kind == KLR_HEAD_CUT ? "klr-truncated" : "klr-field-count", r->pos,
-                         "the file is damaged",
-                         "expected Option (tag 255) constructor %u with %u field%s (byte 0x%02x)"
-                         ", found byte 0x%02x",
-                         ctor, ctor, ctor == 1 ? "" : "s", PROOF + ctor, count.first);
-    r->pos += HEADER_TAG16_BYTES + 1;
-    if (ctor == 0)
+    return klr_fault(r, count.kind == KLR_HEAD_CUT ? "klr-truncated" : "klr-field-count", r->pos, "the file is damaged",
+                     "expected Option (tag 255) constructor %u with %u field%s (byte 0x%02x), found byte 0x%02x", ctor,
+                     ctor, ctor == 1 ? "" : "s", LIST_HEAD + ctor, count.first);
+}
+
+static enum bir_status read_option(struct klr_reader *r, enum klr_type base, uint8_t wraps, union klr_slot *slot)
+{
+    const uint8_t *shape = shape_at(r, OPTION_TAG);
+    if (!shape || shape[2] > 1 || shape[3] != LIST_HEAD + shape[2])
+        return fault_option(r, base, wraps);
+    r->pos += SHAPE_BYTES;
+    if (shape[2] == 0)
         return BIR_OK;
     if (slot && !slot_is_pointer(base, KLR_WRAP_INNER(wraps)))
         return read_boxed(r, base, slot);

@@ -116,7 +116,7 @@ struct klr_limits {
 };
 
 /* Above this the C stack would be at stake, so larger settings are cut to it. */
-#define KLR_NESTING_MAX 4096u
+#define KLR_NESTING_MAX 1024u
 /* Files from the tracer nest to depth 1 (klr-format.md 4). */
 #define KLR_NESTING_DEFAULT      256u
 #define KLR_STRING_BYTES_DEFAULT (UINT64_C(16) << 20)

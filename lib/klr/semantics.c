@@ -16,6 +16,19 @@ static int64_t place(const struct klr_node *node)
     return (int64_t)klr_offset(node);
 }
 
+/* Precision that prints a name, or its first characters when it is long; never half a character. */
+static int shown(const struct bir_str *name)
+{
+    enum { SHOWN_MAX_BYTES = 64 };
+    uint32_t len = name->len;
+    if (len > SHOWN_MAX_BYTES) {
+        len = SHOWN_MAX_BYTES;
+        while (len > 0 && ((uint8_t)name->text[len] & 0xc0) == 0x80)
+            len--;
+    }
+    return (int)len;
+}
+
 /* Product of the free dimensions, false when it does not fit. */
 static bool free_product(const struct klr_list *dims, uint64_t *elems)
 {
@@ -33,51 +46,54 @@ static bool free_product(const struct klr_list *dims, uint64_t *elems)
 static void check_products(const struct klr_node *tensor, uint64_t free_elems, struct bir_diags *diags)
 {
     const struct klr_node *address = klr_node_at(tensor, KLR_TensorName_address);
+    const struct bir_str *name = klr_string_at(tensor, KLR_TensorName_name);
+    const struct bir_str *address_name = klr_string_at(address, KLR_Address_name);
     uint64_t par_size = klr_nat_at(address, KLR_Address_parSize), free_size = klr_nat_at(address, KLR_Address_freeSize);
     uint64_t par_dim = klr_nat_at(klr_node_at(tensor, KLR_TensorName_shape), KLR_Shape_parDim), product;
     uint32_t elem_bytes = klr_dtype_bytes(klr_enum_at(tensor, KLR_TensorName_dtype));
     if (__builtin_mul_overflow(par_size, free_size, &product))
         bir_diag_add(diags, BIR_ERROR, "klr-size-overflow", place(address),
-                     "parSize %llu times freeSize %llu of address \"%.64s\" does not fit in 64 bits",
-                     (unsigned long long)par_size, (unsigned long long)free_size,
-                     klr_string_at(address, KLR_Address_name)->text);
+                     "parSize %llu times freeSize %llu of address \"%.*s\" does not fit in 64 bits",
+                     (unsigned long long)par_size, (unsigned long long)free_size, shown(address_name),
+                     address_name->text);
     if (__builtin_mul_overflow(par_dim, free_elems, &product) || __builtin_mul_overflow(product, elem_bytes, &product))
         bir_diag_add(diags, BIR_ERROR, "klr-size-overflow", place(tensor),
-                     "the size of tensor \"%.64s\", %llu times %llu elements of %u bytes, does not fit in 64 bits",
-                     klr_string_at(tensor, KLR_TensorName_name)->text, (unsigned long long)par_dim,
-                     (unsigned long long)free_elems, elem_bytes);
+                     "the size of tensor \"%.*s\", %llu times %llu elements of %u bytes, does not fit in 64 bits",
+                     shown(name), name->text, (unsigned long long)par_dim, (unsigned long long)free_elems, elem_bytes);
 }
 
 static void check_fits_address(const struct klr_node *tensor, uint64_t free_elems, struct bir_diags *diags)
 {
     const struct klr_node *address = klr_node_at(tensor, KLR_TensorName_address);
-    const char *name = klr_string_at(tensor, KLR_TensorName_name)->text;
+    const struct bir_str *name = klr_string_at(tensor, KLR_TensorName_name);
     uint64_t par_dim = klr_nat_at(klr_node_at(tensor, KLR_TensorName_shape), KLR_Shape_parDim), row_bytes;
     uint64_t par_size = klr_nat_at(address, KLR_Address_parSize), free_size = klr_nat_at(address, KLR_Address_freeSize);
     uint32_t elem_bytes = klr_dtype_bytes(klr_enum_at(tensor, KLR_TensorName_dtype));
     if (par_dim > par_size)
         bir_diag_add(diags, BIR_ERROR, "klr-tensor-size", place(tensor),
-                     "tensor \"%.64s\" has %llu partitions, its address only %llu", name, (unsigned long long)par_dim,
-                     (unsigned long long)par_size);
+                     "tensor \"%.*s\" has %llu partitions, its address only %llu", shown(name), name->text,
+                     (unsigned long long)par_dim, (unsigned long long)par_size);
     if (__builtin_mul_overflow(free_elems, elem_bytes, &row_bytes) || row_bytes > free_size)
         bir_diag_add(diags, BIR_ERROR, "klr-tensor-size", place(tensor),
-                     "tensor \"%.64s\" has %llu elements of %u bytes a partition, its address only %llu bytes", name,
-                     (unsigned long long)free_elems, elem_bytes, (unsigned long long)free_size);
+                     "tensor \"%.*s\" has %llu elements of %u bytes a partition, its address only %llu bytes",
+                     shown(name), name->text, (unsigned long long)free_elems, elem_bytes,
+                     (unsigned long long)free_size);
 }
 
 static void check_tensor(const struct klr_node *tensor, struct bir_diags *diags)
 {
-    const char *name = klr_string_at(tensor, KLR_TensorName_name)->text;
+    const struct bir_str *name = klr_string_at(tensor, KLR_TensorName_name);
     uint64_t stated = klr_nat_at(tensor, KLR_TensorName_freeElements), free_elems;
     if (!free_product(klr_list_at(klr_node_at(tensor, KLR_TensorName_shape), KLR_Shape_freeDims), &free_elems)) {
         bir_diag_add(diags, BIR_ERROR, "klr-size-overflow", place(tensor),
-                     "the product of the free dimensions of tensor \"%.64s\" does not fit in 64 bits", name);
+                     "the product of the free dimensions of tensor \"%.*s\" does not fit in 64 bits", shown(name),
+                     name->text);
         return;
     }
     if (stated != free_elems)
         bir_diag_add(diags, BIR_ERROR, "klr-free-elements", place(tensor),
-                     "freeElements of tensor \"%.64s\" is %llu, its free dimensions multiply to %llu", name,
-                     (unsigned long long)stated, (unsigned long long)free_elems);
+                     "freeElements of tensor \"%.*s\" is %llu, its free dimensions multiply to %llu", shown(name),
+                     name->text, (unsigned long long)stated, (unsigned long long)free_elems);
     check_fits_address(tensor, free_elems, diags);
     check_products(tensor, free_elems, diags);
 }
@@ -86,12 +102,13 @@ static void check_basic(const struct klr_node *access, struct bir_diags *diags)
 {
     const struct klr_node *tensor = klr_node_at(access, KLR_AccessBasic_tensor);
     const struct klr_node *shape = klr_node_at(tensor, KLR_TensorName_shape);
+    const struct bir_str *name = klr_string_at(tensor, KLR_TensorName_name);
     uint64_t rank = 1 + klr_list_at(shape, KLR_Shape_freeDims)->count;
     uint64_t indexes = klr_list_at(access, KLR_AccessBasic_indexes)->count;
     if (indexes != rank)
         bir_diag_add(diags, BIR_ERROR, "klr-index-count", place(access),
-                     "%llu indexes on tensor \"%.64s\", which has %llu dimensions", (unsigned long long)indexes,
-                     klr_string_at(tensor, KLR_TensorName_name)->text, (unsigned long long)rank);
+                     "%llu index%s on tensor \"%.*s\", which has %llu dimensions", (unsigned long long)indexes,
+                     indexes == 1 ? "" : "es", shown(name), name->text, (unsigned long long)rank);
 }
 
 static void check_slice(const struct klr_node *slice, struct bir_diags *diags)
