@@ -1,0 +1,71 @@
+/*
+ * Which registers of a function are live where (lowering.md 11, items 2 and 3). Everything is in the scratch arena
+ * given.
+ *
+ * Registers that code names get dense numbers, "nodes", by first appearance. Code is cut into segments: runs of
+ * instructions of one block without a region op, and two artificial ones around each region's body.
+ */
+#ifndef BIR_PASSES_LIVENESS_H
+#define BIR_PASSES_LIVENESS_H
+
+#include "passes/pass.h"
+
+enum bir_segment_kind {
+    BIR_SEGMENT_CODE,
+    BIR_SEGMENT_ENTER, /* before the body of `owner`: writes its induction registers, reads its bounds */
+    BIR_SEGMENT_LATCH, /* behind the body: reads what the next iteration or the exit test needs */
+};
+
+struct bir_segment {
+    enum bir_segment_kind kind;
+    uint32_t count;                       /* instructions of a CODE segment */
+    struct bir_instruction *first, *last; /* of a CODE segment, when count > 0 */
+    struct bir_instruction *owner;        /* of the others */
+    uint32_t depth;                       /* loops around it */
+};
+
+struct bir_node {
+    struct bir_register *reg;
+    uint64_t cost; /* lowering.md 11 item 7: width * (defs + uses), times 10 a loop, saturating */
+    uint32_t defs, uses;
+};
+
+/* Lists by key, one after the other: of key i they are items[first[i]] .. items[first[i + 1] - 1]. */
+struct bir_lists {
+    uint32_t *first;
+    uint32_t *items;
+};
+
+struct bir_liveness {
+    struct bir_function *function;
+    const struct bir_pass_context *context;
+    BIR_VEC(struct bir_segment) segments; /* in program order; 0 is the entry */
+    BIR_VEC(struct bir_node) nodes;
+    struct bir_lists live_out; /* by segment: nodes */
+};
+
+/* One access of a register by an instruction or an artificial segment. */
+struct bir_access {
+    uint32_t node;
+    bool use, def; /* a predicated def is both */
+};
+
+/* Numbers registers (reg->scratch is node + 1), cuts segments and solves the flow equations. Errors: "colour-engine"
+ * for a register in use that is on no single engine, BIR_LIMIT "colour-too-large". */
+enum bir_status bir_liveness_build(struct bir_function *function, const struct bir_pass_context *context,
+                                   struct bir_diags *diags, struct bir_liveness *live) BIR_MUST_CHECK;
+
+/* The accesses of one instruction, or of an artificial segment (inst NULL), uses and defs mixed; *count of them in
+ * *items, valid until the next call. */
+typedef BIR_VEC(struct bir_access) bir_access_vec;
+enum bir_status bir_liveness_accesses(struct bir_liveness *live, const struct bir_segment *segment,
+                                      struct bir_instruction *inst, bir_access_vec *out) BIR_MUST_CHECK;
+
+/* The same without the operands: registers that op keys and waits name. */
+enum bir_status bir_liveness_fixed_accesses(struct bir_liveness *live, struct bir_instruction *inst,
+                                            bir_access_vec *out) BIR_MUST_CHECK;
+
+/* Forgets the numbers: reg->scratch = 0 for every register of the function. */
+void bir_liveness_reset(struct bir_function *function);
+
+#endif
