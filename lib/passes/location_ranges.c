@@ -1,10 +1,10 @@
 /*
  * Live ranges in program order.
  *
- * Order of execution is taken to be the order of the text. Two things break that, and both are treated alike: the body of a region
- * instruction (Loop and its kin) and the stretch from the target of a backward branch to the branch. Such stretches are
- * collected at the function's top level, merged where they overlap, and a use inside one counts for the whole of it. That is
- * more than needed for values that live within one iteration, and never less.
+ * Order of execution is taken to be the order of the text. Two things break that, and both are treated alike: the body
+ * of a region instruction (Loop and its kin) and the stretch from the target of a backward branch to the branch. Such
+ * stretches are collected at the function's top level, merged where they overlap, and a use inside one counts for the
+ * whole of it. That is more than needed for values that live within one iteration, and never less.
  *
  * One pass over the operands, one binary search each: near-linear.
  */
@@ -23,12 +23,8 @@ struct finder {
     BIR_VEC(struct stretch) stretches; /* sorted and disjoint once merged */
 };
 
-/* -------------------------------------------------------------------------------------------------------------- stretches */
-
-/* Index of the first instruction at or behind each top-level block, by block. */
-struct block_span {
-    uint32_t first, last; /* last < first: empty */
-};
+/* --------------------------------------------------------------------------------------------------------------
+ * stretches */
 
 static const struct bir_str *target_key(const struct bir_instruction *inst, const char *key)
 {
@@ -41,42 +37,34 @@ static bool add_stretch(struct finder *finder, uint32_t first, uint32_t last)
     return first > last || bir_vec_push(finder->context->scratch, &finder->stretches, (struct stretch){ first, last });
 }
 
-/* Spans of the top-level blocks, found by the numbers of their instructions; those of a region end where the next top-level
- * instruction begins. */
-static bool block_spans(struct finder *finder, struct bir_map *spans)
+/* Index of the first instruction at or behind each top-level block, plus one, by block name. The body of a region ends
+ * where the next top-level instruction begins. */
+static bool block_starts(struct finder *finder, struct bir_map *starts)
 {
-    struct bir_arena *scratch = finder->context->scratch;
     uint32_t next = finder->out->instructions;
     for (struct bir_block *block = finder->function->body.last; block; block = block->prev) {
-        struct block_span *span = BIR_NEW(scratch, BIR_MEM_OTHER, struct block_span);
-        if (!span || (block->name && !bir_map_put(spans, scratch, block->name, span)))
-            return false;
-        uint32_t behind = next;
         for (struct bir_instruction *inst = block->last; inst; inst = inst->prev) {
             if (bir_instruction_region(inst) && !add_stretch(finder, inst->index, next - 1))
                 return false;
             next = inst->index;
         }
-        *span = (struct block_span){ next, behind - 1 };
-        if (behind == next)
-            *span = (struct block_span){ next, next == 0 ? 0 : next - 1 };
+        if (block->name && !bir_map_put(starts, finder->context->scratch, block->name, (void *)((uintptr_t)next + 1)))
+            return false;
     }
     return true;
 }
 
-static bool branch_stretches(struct finder *finder, const struct bir_map *spans)
+static bool branch_stretches(struct finder *finder, const struct bir_map *starts)
 {
     static const char *const keys[] = { "target", "on_true", "on_false" };
-    BIR_EACH_BLOCK(block, &finder->function->body)
-    {
-        BIR_EACH_INSTRUCTION(inst, block)
-        {
+    BIR_EACH_BLOCK (block, &finder->function->body) {
+        BIR_EACH_INSTRUCTION (inst, block) {
             if (!(bir_opcode_flags(inst->opcode) & BIR_OPF_TERMINATOR))
                 continue;
             for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
                 const struct bir_str *name = target_key(inst, keys[k]);
-                const struct block_span *span = name ? bir_map_get(spans, name) : NULL;
-                if (span && span->first <= inst->index && !add_stretch(finder, span->first, inst->index))
+                uintptr_t start = name ? (uintptr_t)bir_map_get(starts, name) : 0;
+                if (start && start - 1 <= inst->index && !add_stretch(finder, (uint32_t)start - 1, inst->index))
                     return false;
             }
         }
@@ -123,7 +111,8 @@ static struct stretch widen(const struct finder *finder, uint32_t index)
     return (struct stretch){ index, index };
 }
 
-/* ------------------------------------------------------------------------------------------------------------------- uses */
+/* -------------------------------------------------------------------------------------------------------------------
+ * uses */
 
 static struct location_range *range_of(struct finder *finder, const struct bir_storage *storage)
 {
@@ -145,15 +134,15 @@ static bool is_on_chip(const struct bir_argument *arg)
     return memory == BIR_MEMORY_SB || memory == BIR_MEMORY_PSUM;
 }
 
-/* Whether the instruction uses several on-chip locations and is no DMA: its operands must not move apart between quadrants. */
+/* Whether the instruction uses several on-chip locations and is no DMA: its operands must not move apart between
+ * quadrants. */
 static bool binds_operands(const struct bir_instruction *inst)
 {
     const struct bir_storage *only = NULL;
     if (bir_opcode_flags(inst->opcode) & BIR_OPF_DMA)
         return false;
     for (int role = 0; role < BIR_ROLE_COUNT; role++) {
-        BIR_EACH_ARGUMENT(arg, inst, role)
-        {
+        BIR_EACH_ARGUMENT (arg, inst, role) {
             if (!is_on_chip(arg) || arg->location == only)
                 continue;
             if (only)
@@ -166,11 +155,9 @@ static bool binds_operands(const struct bir_instruction *inst)
 
 static bool visit(struct finder *finder, const struct bir_instruction *inst, struct stretch moment)
 {
-    bool matmul = inst->opcode == BIR_OP_MATMULT || inst->opcode == BIR_OP_MATMULT_MX || inst->opcode == BIR_OP_MATMULT_SPARSE;
     bool bound = binds_operands(inst);
     for (int role = 0; role < BIR_ROLE_COUNT; role++) {
-        BIR_EACH_ARGUMENT(arg, inst, role)
-        {
+        BIR_EACH_ARGUMENT (arg, inst, role) {
             if (!is_on_chip(arg))
                 continue;
             struct location_range *range = range_of(finder, arg->location);
@@ -178,8 +165,7 @@ static bool visit(struct finder *finder, const struct bir_instruction *inst, str
                 return false;
             range->first = moment.first < range->first ? moment.first : range->first;
             range->last = moment.last > range->last ? moment.last : range->last;
-            range->elsewhere = range->elsewhere || bound;
-            range->accumulates = range->accumulates || (matmul && role == BIR_ROLE_OUT);
+            range->bound = range->bound || bound;
         }
     }
     return true;
@@ -203,10 +189,10 @@ enum bir_status location_ranges_find(struct bir_function *function, const struct
                                      struct location_ranges *out)
 {
     struct finder finder = { .context = context, .function = function, .out = out };
-    struct bir_map spans = { 0 };
+    struct bir_map starts = { 0 };
     struct bir_walk walk;
     *out = (struct location_ranges){ .instructions = bir_function_number(function) };
-    if (!block_spans(&finder, &spans) || !branch_stretches(&finder, &spans))
+    if (!block_starts(&finder, &starts) || !branch_stretches(&finder, &starts))
         return bir_arena_failure(context->scratch);
     merge_stretches(&finder);
     bir_walk_init(&walk, &function->body);
@@ -227,7 +213,6 @@ struct location_range location_range_of(const struct location_ranges *ranges, co
         return range;
     range.first = set->first < range.first ? set->first : range.first;
     range.last = set->last > range.last ? set->last : range.last;
-    range.elsewhere = range.elsewhere || set->elsewhere;
-    range.accumulates = range.accumulates || set->accumulates;
+    range.bound = range.bound || set->bound;
     return range;
 }

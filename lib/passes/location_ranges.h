@@ -7,8 +7,7 @@
 /* Program indices (bir_function_number), both inclusive. first > last: no instruction touches it. */
 struct location_range {
     uint32_t first, last;
-    bool elsewhere; /* an instruction that is no DMA uses it together with another on-chip location */
-    bool accumulates; /* a Matmult writes it */
+    bool bound; /* an instruction that is no DMA uses it together with another on-chip location */
 };
 
 struct location_ranges {
@@ -16,8 +15,8 @@ struct location_ranges {
     uint32_t instructions;
 };
 
-/* Numbers the function and finds the ranges. What a loop or a backward branch encloses counts as one moment: a location touched anywhere in it
- * lives through all of it. Instructions of queues may run at any time. */
+/* Numbers the function and finds the ranges. What a loop or a backward branch encloses counts as one moment: a location
+ * touched anywhere in it lives through all of it. Instructions of queues may run at any time. */
 enum bir_status location_ranges_find(struct bir_function *function, const struct bir_pass_context *context,
                                      struct location_ranges *out) BIR_MUST_CHECK;
 

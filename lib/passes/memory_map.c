@@ -65,8 +65,8 @@ static uint64_t taken_word(const struct memory_map *map, const uint64_t *const *
 }
 
 /* First granule in [from, to) that is taken (or free, with `free_ones`); `to` when there is none. */
-static uint32_t next_granule(const struct memory_map *map, const uint64_t *const *also, unsigned quadrants, uint32_t from,
-                             uint32_t to, bool free_ones)
+static uint32_t next_granule(const struct memory_map *map, const uint64_t *const *also, unsigned quadrants,
+                             uint32_t from, uint32_t to, bool free_ones)
 {
     while (from < to) {
         uint64_t word = taken_word(map, also, quadrants, from / 64);
