@@ -160,8 +160,9 @@ static const struct cbor_callbacks callbacks = {
 /* The head's own length: 1 byte, or 1 + 2^k for additional information 24 to 27. */
 static uint8_t head_bytes(uint8_t first)
 {
-    uint8_t info = first & 0x1f;
-    return info >= 24 && info <= 27 ? (uint8_t)(1u + (1u << (info - 24))) : 1;
+    static const uint8_t bytes[] = { 2, 3, 5, 9 };
+    uint32_t form = (first & 0x1fu) - 24u;
+    return form < sizeof(bytes) ? bytes[form] : 1;
 }
 
 /* Notes the length that a cut text announces, when at least its head is whole. */

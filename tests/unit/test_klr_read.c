@@ -380,6 +380,33 @@ START_TEST(limits_are_named)
 }
 END_TEST
 
+/* tensor_add with one byte changed must be refused with a hint that holds the text. */
+static void check_hint(size_t offset, int byte, const char *code, const char *text)
+{
+    struct read_result result;
+    result_open(&result, "klr/tensor_add.klr");
+    result.bytes[offset] = (char)byte;
+    result_read(&result, NULL, 0);
+    ck_assert_int_eq(result.status, BIR_INVALID);
+    ck_assert_str_eq(result.diags.first->code, code);
+    ck_assert_msg(strstr(result.diags.first->hint, text) != NULL, "hint: %s", result.diags.first->hint);
+    result_close(&result);
+}
+
+START_TEST(likely_revisions_are_named)
+{
+    /* klr-format.md 7; the third statement's operator begins at 831, its tensorTensor at 835, the kernel at 19. */
+    check_hint(832, 187, "klr-wrong-tag", "Operator has type tag 187, so from 2025-07-25 to 2025-08-18");
+    check_hint(832, 201, "klr-wrong-tag", "Operator has type tag 201, so from 2025-10-07 to 2025-10-22");
+    check_hint(832, 217, "klr-wrong-tag", "Operator has type tag 217, so from 2026-01-22 to 2026-01-29");
+    check_hint(832, 180, "klr-wrong-tag", "before 2025-07-25");
+    check_hint(832, 219, "klr-wrong-tag", "no revision up to leanprover/KLR 7ccd18c");
+    check_hint(20, 107, "klr-wrong-tag", "2025-09-19 (c7ccdc3)");
+    check_hint(22, 0x86, "klr-field-count", "2025-09-19 (c7ccdc3) to 2025-12-17 (25933ae)");
+    check_hint(68, 0x86, "klr-field-count", "2025-08-15 (4cc0ddc) to 2025-10-10 (b66718a)"); /* first Address, at 65 */
+}
+END_TEST
+
 static void fail_each_allocation(const char *name)
 {
     struct read_result result;
@@ -452,6 +479,7 @@ int main(void)
         equal_tensors_are_one_node,
         memory_is_below_three_times_the_file,
         limits_are_named,
+        likely_revisions_are_named,
         failing_allocations_fail_the_read,
         sniffing,
         odd_strings_stay_whole,
