@@ -1,21 +1,24 @@
 /*
  * Expansion of schema.def: three flat arrays (types, arms, fields), each row of one array naming the first row that
- * belongs to it in the next. The indexes of the first rows come from enums that count the same macros; the _BEFORE
- * enumerators step the counter back, so that the row after the mark gets the number of the mark.
+ * belongs to it in the next. The indexes of the first rows come from enums that count the same macros; a MARK
+ * takes the number of the row that follows it.
  */
 #include "klr/schema.h"
 
+/* The second enumerator steps the counter back. */
+#define MARK(name) name, BEFORE_##name = name - 1,
+
 enum arm_row {
 #define KLR_STRUCTURE(type, tag, ctor, count) ARMS_##type,
-#define KLR_SUM(type, tag, arms)              ARMS_##type, ARMS_BEFORE_##type = ARMS_##type - 1,
-#define KLR_ENUM(type, tag, arms)             ARMS_##type, ARMS_BEFORE_##type = ARMS_##type - 1,
+#define KLR_SUM(type, tag, arms)              MARK(ARMS_##type)
+#define KLR_ENUM(type, tag, arms)             MARK(ARMS_##type)
 #define KLR_ARM(type, arm, ctor, count)       ARM_##type##_##arm,
 #include "klr/schema.def"
 };
 
 enum field_row {
-#define KLR_STRUCTURE(type, tag, ctor, count)       FIELDS_##type, FIELDS_BEFORE_##type = FIELDS_##type - 1,
-#define KLR_ARM(type, arm, ctor, count)             FIELDS_##type##_##arm, FIELDS_BEFORE_##type##_##arm = FIELDS_##type##_##arm - 1,
+#define KLR_STRUCTURE(type, tag, ctor, count)       MARK(FIELDS_##type)
+#define KLR_ARM(type, arm, ctor, count)             MARK(FIELDS_##type##_##arm)
 #define KLR_FIELD(type, field, wrap, base)          FIELD_##type##_##field,
 #define KLR_PROOF(type, field)                      FIELD_##type##_##field,
 #define KLR_ARM_FIELD(type, arm, field, wrap, base) FIELD_##type##_##arm##_##field,
