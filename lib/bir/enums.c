@@ -2,9 +2,10 @@
  * Tables of the enumerations (enums.md).
  *
  * Names stand in ordinal order, so a value finds its name by index; the two enumerations whose values are not ordinals
- * (ArchLevel, MemoryType) carry a list of values beside. A name is found by a scan when there are at most eight members,
- * else by binary search through a permutation sorted by length, then bytes. test_enums.c proves each permutation sorted,
- * so a member added in one place only is noticed at once. Opcodes live in ops.c; the row here only forwards.
+ * (ArchLevel, MemoryType) carry a list of values beside. A name is found by a scan when there are at most eight
+ * members, else by binary search through a permutation sorted by length, then bytes. test_enums.c proves each
+ * permutation sorted, so a member added in one place only is noticed at once. Opcodes live in ops.c; the row here only
+ * forwards.
  */
 #include "bir/enums.h"
 

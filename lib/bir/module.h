@@ -279,6 +279,8 @@ struct bir_edges {
     BIR_VEC(struct bir_edge) list[BIR_EDGES_COUNT];
 };
 
+#define BIR_SYNC_NO_VALUE INT64_MIN /* value of a wait or update without wait_value, update_value */
+
 struct bir_wait {
     const struct bir_str *from; /* name of the producer, or NULL */
     int64_t semaphore;          /* id 0..255 */
@@ -311,6 +313,7 @@ struct bir_region {
 struct bir_loop {
     struct bir_region region;
     struct pelican_axis *axis; /* Loop only, else NULL */
+    const struct bir_props *axis_props; /* members of LoopAxis without a field, or NULL */
     /* DynamicForLoop only: its axis (bounds unknown: lb = ub = 0) and lb, ub, stride as expressions (bir-json.md 9.4). */
     struct pelican_axis *dynamic_axis;
     const struct pelican_expr *dynamic_bounds[3];

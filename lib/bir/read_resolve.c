@@ -1,0 +1,263 @@
+/*
+ * Names that could not be resolved where they stand (bir-json.md section 14, pass 2).
+ *
+ * Inside a function's allocations: aliases and pointer targets, resolved when the allocations are complete. At the end
+ * of the document: dependencies on later instructions, operands on locations of other functions, and the names that
+ * only have to exist (queues, blocks, functions, DMA blocks).
+ */
+#include <inttypes.h>
+
+#include "bir/read.h"
+
+/* Locations */
+
+static enum bir_status find_location(struct read_context *ctx, struct bir_location **out)
+{
+    const struct bir_str *name;
+    uint32_t offset = read_offset(ctx);
+    BIR_TRY(read_text(ctx, &name));
+    *out = bir_function_find_location(ctx->function, name);
+    return *out ? BIR_OK : read_fail_name(ctx, "BIR014", offset, "memory location", name);
+}
+
+static enum bir_status resolve_pointer(struct read_context *ctx, struct bir_location *location)
+{
+    uint32_t offset = read_offset(ctx);
+    BIR_TRY(find_location(ctx, &location->pointer_target));
+    if (location->set->kind == BIR_TENSOR_POINTER)
+        return BIR_OK;
+    return read_fail(ctx, "bir-location", NULL, offset, "make the set's kind Pointer",
+                     "pointer_ref_memloc on a location whose set is not a Pointer");
+}
+
+/* One alias: [set, location, kind] or [location, kind], told apart by length. */
+static enum bir_status resolve_alias(struct read_context *ctx)
+{
+    struct bir_json_reader *r = &ctx->json;
+    uint32_t offset = read_offset(ctx), count = 0;
+    struct read_mark names[2] = { { 0 } };
+    BIR_TRY(bir_json_array_begin(r));
+    for (; bir_json_array_next(r); count++) {
+        if (bir_json_peek(r) == BIR_JSON_STRING && count < 2)
+            names[count] = read_mark_here(ctx);
+        BIR_TRY(bir_json_skip(r, NULL));
+    }
+    BIR_TRY(r->status);
+    const struct read_mark *name = count == 3 ? &names[1] : &names[0];
+    if ((count != 2 && count != 3) || name->depth == 0)
+        return read_fail(ctx, "bir-location", NULL, offset, "write [set, location, kind]", "malformed alias");
+    struct read_mark place = read_seek(ctx, *name);
+    struct bir_location *target;
+    BIR_TRY(find_location(ctx, &target));
+    if (target->type != BIR_MEMORY_DRAM)
+        return read_fail(ctx, "bir-location", NULL, name->pos, "only DRAM locations can alias",
+                         "alias with a location outside DRAM");
+    read_resume(ctx, place);
+    return BIR_OK;
+}
+
+static enum bir_status resolve_aliases(struct read_context *ctx)
+{
+    BIR_TRY(bir_json_array_begin(&ctx->json));
+    while (bir_json_array_next(&ctx->json))
+        BIR_TRY(resolve_alias(ctx));
+    return ctx->json.status;
+}
+
+/* The table of set X is the set X-addr-table (lowering.md, correction 10). */
+static void link_address_tables(struct read_context *ctx, struct bir_function *function)
+{
+    static const char suffix[] = "-addr-table";
+    const size_t suffix_len = sizeof suffix - 1;
+    for (uint32_t i = 0; i < function->storages.count; i++) {
+        struct bir_storage *storage = function->storages.items[i];
+        const struct bir_str *name = storage->name;
+        if (storage->tag != BIR_STORAGE_SET || !name || name->len <= suffix_len ||
+            memcmp(name->text + name->len - suffix_len, suffix, suffix_len) != 0)
+            continue;
+        const struct bir_str *owner = bir_intern_find(&ctx->module->strings, name->text, name->len - suffix_len);
+        struct bir_set *set = owner ? bir_function_find_set(function, owner) : NULL;
+        if (set)
+            set->addr_table = (struct bir_set *)storage;
+    }
+}
+
+enum bir_status read_resolve_locations(struct read_context *ctx, struct bir_function *function)
+{
+    for (uint32_t i = 0; i < ctx->locations.count; i++) {
+        const struct location_fixup *fixup = &ctx->locations.items[i];
+        struct read_mark place = read_seek(ctx, fixup->mark);
+        BIR_TRY(fixup->is_alias ? resolve_aliases(ctx) : resolve_pointer(ctx, fixup->location));
+        read_resume(ctx, place);
+    }
+    ctx->locations.count = 0;
+    link_address_tables(ctx, function);
+    return BIR_OK;
+}
+
+/* Dependencies */
+
+static struct bir_instruction *find_in_functions(const struct bir_function *first, const struct bir_str *name)
+{
+    for (const struct bir_function *f = first; f; f = f->next) {
+        struct bir_instruction *inst = bir_map_get(&f->instructions, name);
+        if (inst)
+            return inst;
+    }
+    return NULL;
+}
+
+/* In the function of the reference first, then in the queues, then anywhere. */
+static struct bir_instruction *find_instruction(const struct read_context *ctx, const struct bir_function *function,
+                                                const struct bir_str *name)
+{
+    struct bir_instruction *inst = function ? bir_map_get(&function->instructions, name) : NULL;
+    if (!inst)
+        inst = bir_map_get(&ctx->queue_instructions, name);
+    if (!inst)
+        inst = find_in_functions(ctx->module->functions, name);
+    return inst ? inst : find_in_functions(ctx->module->nki_functions, name);
+}
+
+static enum bir_status resolve_edge(struct read_context *ctx, const struct edge_fixup *fixup)
+{
+    struct bir_edge *edge = &fixup->inst->edges->list[fixup->list].items[fixup->index];
+    edge->target = find_instruction(ctx, bir_instruction_function(fixup->inst), edge->name);
+    if (!edge->target)
+        return read_fail_name(ctx, NULL, fixup->offset, "instruction", edge->name);
+    if (edge->target != fixup->inst || fixup->list == BIR_EDGES_LOOP_CARRIED)
+        return BIR_OK;
+    return read_fail(ctx, "bir-edge", NULL, fixup->offset, "remove it", "instruction \"%.60s\" depends on itself",
+                     edge->name->text);
+}
+
+/* Operands of other functions */
+
+static struct bir_function *find_function(const struct read_context *ctx, const struct bir_str *name)
+{
+    BIR_EACH_FUNCTION (function, ctx->module)
+        if (function->name == name)
+            return function;
+    for (struct bir_function *f = ctx->module->nki_functions; f; f = f->next)
+        if (f->name == name)
+            return f;
+    return NULL;
+}
+
+static enum bir_status add_name(struct read_context *ctx, struct bir_argument_rare *rare, const char *key,
+                                const struct bir_str *name)
+{
+    struct bir_prop prop = { .type = BIR_VALUE_TEXT, .u.s = name };
+    rare->props = bir_props_with(ctx->module, rare->props, key, &prop);
+    return rare->props ? BIR_OK : read_fail_memory(ctx);
+}
+
+/* The owner is not in this document: the operand stays without location and keeps its names (lenient). */
+static enum bir_status leave_unresolved(struct read_context *ctx, const struct owner_fixup *fixup)
+{
+    if (ctx->strict)
+        return read_fail_name(ctx, "BIR036", fixup->function_offset, "function", fixup->function);
+    struct bir_argument *arg = &fixup->ap->base;
+    struct bir_argument_rare *rare = bir_argument_need_rare(ctx->module, arg);
+    if (!rare)
+        return read_fail_memory(ctx);
+    arg->flags |= BIR_ARGF_UNRESOLVED;
+    BIR_TRY(add_name(ctx, rare, "memref", fixup->location));
+    return fixup->set ? add_name(ctx, rare, "memsetref", fixup->set) : BIR_OK;
+}
+
+static enum bir_status resolve_owner(struct read_context *ctx, const struct owner_fixup *fixup)
+{
+    struct bir_function *owner = find_function(ctx, fixup->function);
+    if (!owner)
+        return leave_unresolved(ctx, fixup);
+    struct bir_location *location = bir_function_find_location(owner, fixup->location);
+    if (!location)
+        return read_fail_name(ctx, "BIR014", fixup->location_offset, "memory location", fixup->location);
+    if (fixup->set && location->set->base.name != fixup->set)
+        return read_fail_name(ctx, "BIR016", fixup->location_offset, "memory location of the set", fixup->location);
+    struct bir_argument *arg = &fixup->ap->base;
+    bir_argument_set_location(arg, &location->base, arg->role == BIR_ROLE_OUT, true);
+    return BIR_OK;
+}
+
+/* Names that only have to exist */
+
+static bool put_blocks(struct bir_map *map, struct bir_arena *arena, const struct bir_region *region)
+{
+    BIR_EACH_BLOCK (block, region)
+        if (block->name && !bir_map_put(map, arena, block->name, block))
+            return false;
+    return true;
+}
+
+static bool collect_blocks(struct read_context *ctx, struct bir_function *function, struct bir_map *map)
+{
+    if (!put_blocks(map, ctx->scratch, &function->body))
+        return false;
+    struct bir_walk walk;
+    bir_walk_init(&walk, &function->body);
+    for (struct bir_instruction *inst; (inst = bir_walk_next(&walk));) {
+        const struct bir_region *region = bir_instruction_region(inst);
+        if (region && !put_blocks(map, ctx->scratch, region))
+            return false;
+    }
+    return true;
+}
+
+struct known_names {
+    struct bir_map queues, blocks;
+    const struct bir_function *blocks_of;
+};
+
+static enum bir_status exists(struct read_context *ctx, struct known_names *known, const struct name_check *check,
+                              bool *found)
+{
+    switch (check->kind) {
+    case CHECK_QUEUE: *found = bir_map_get(&known->queues, check->name); return BIR_OK;
+    case CHECK_FUNCTION: *found = find_function(ctx, check->name); return BIR_OK;
+    case CHECK_INSTRUCTION: *found = find_instruction(ctx, check->function, check->name); return BIR_OK;
+    case CHECK_DMA_BLOCK: *found = bir_map_get(&ctx->queue_instructions, check->name); return BIR_OK;
+    case CHECK_BLOCK: break;
+    }
+    if (known->blocks_of != check->function) {
+        known->blocks = (struct bir_map){ 0 };
+        known->blocks_of = check->function;
+        if (check->function && !collect_blocks(ctx, check->function, &known->blocks))
+            return read_fail_memory(ctx);
+    }
+    *found = bir_map_get(&known->blocks, check->name);
+    return BIR_OK;
+}
+
+static enum bir_status resolve_checks(struct read_context *ctx)
+{
+    static const char *const what[] = {
+        [CHECK_QUEUE] = "queue",
+        [CHECK_BLOCK] = "basic block",
+        [CHECK_FUNCTION] = "function",
+        [CHECK_INSTRUCTION] = "instruction",
+        [CHECK_DMA_BLOCK] = "DMABlock in a queue",
+    };
+    struct known_names known = { .blocks_of = NULL };
+    for (struct bir_queue *queue = ctx->module->queues; queue; queue = queue->next)
+        if (!bir_map_put(&known.queues, ctx->scratch, queue->name, queue))
+            return read_fail_memory(ctx);
+    for (uint32_t i = 0; i < ctx->checks.count; i++) {
+        const struct name_check *check = &ctx->checks.items[i];
+        bool found;
+        BIR_TRY(exists(ctx, &known, check, &found));
+        if (!found)
+            return read_fail_name(ctx, NULL, check->offset, what[check->kind], check->name);
+    }
+    return BIR_OK;
+}
+
+enum bir_status read_resolve_module(struct read_context *ctx)
+{
+    for (uint32_t i = 0; i < ctx->owners.count; i++)
+        BIR_TRY(resolve_owner(ctx, &ctx->owners.items[i]));
+    for (uint32_t i = 0; i < ctx->edges.count; i++)
+        BIR_TRY(resolve_edge(ctx, &ctx->edges.items[i]));
+    return resolve_checks(ctx);
+}

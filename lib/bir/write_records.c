@@ -1,0 +1,133 @@
+/* Records of an instruction's header: edges, sync_info, loop axes (bir-json.md sections 9.3, 9.4, 11). */
+#include "base/json_reader.h"
+#include "bir/write.h"
+
+/* Elements of a JSON array's text, without its brackets, as elements of the open array. */
+static void write_extra(struct bir_json_writer *w, const struct bir_str *extra)
+{
+    struct bir_json_reader r;
+    bir_json_reader_init(&r, extra->text, extra->len, BIR_JSON_WRITER_MAX_DEPTH, NULL, NULL);
+    if (bir_json_array_begin(&r) != BIR_OK)
+        return;
+    while (bir_json_array_next(&r)) {
+        struct bir_slice raw;
+        if (bir_json_skip(&r, &raw) != BIR_OK)
+            return;
+        bir_json_put_raw(w, raw.text, raw.len, true);
+    }
+}
+
+static void write_edge(struct bir_json_writer *w, const struct bir_edge *edge)
+{
+    const struct bir_str *name = edge->target && edge->target->name ? edge->target->name : edge->name;
+    if (edge->bare && edge->kind == BIR_EDGE_FLOW) {
+        write_str(w, name);
+        return;
+    }
+    bir_json_put_array_begin(w);
+    write_str(w, name);
+    if (edge->kind < BIR_EDGE_COUNT)
+        write_name(w, bir_enum_name(BIR_ENUM_EDGE_KIND, edge->kind));
+    else
+        bir_json_put_u64(w, edge->kind);
+    if (edge->extra)
+        write_extra(w, edge->extra);
+    bir_json_put_array_end(w);
+}
+
+void write_edges(struct bir_json_writer *w, const struct bir_edges *edges, enum bir_edge_list list)
+{
+    bir_json_put_array_begin(w);
+    for (uint32_t i = 0; i < edges->list[list].count; i++)
+        write_edge(w, &edges->list[list].items[i]);
+    bir_json_put_array_end(w);
+}
+
+static void write_wait(struct bir_json_writer *w, const struct bir_wait *wait)
+{
+    struct prop_cursor props = write_cursor(wait->props);
+    bir_json_put_object_begin(w);
+    if (wait->from) {
+        WRITE_FIELD(w, &props, "from");
+        write_str(w, wait->from);
+    }
+    WRITE_FIELD(w, &props, "id");
+    bir_json_put_i64(w, wait->semaphore);
+    if (wait->value != BIR_SYNC_NO_VALUE) {
+        WRITE_FIELD(w, &props, "wait_value");
+        bir_json_put_i64(w, wait->value);
+    }
+    write_rest(w, &props);
+    bir_json_put_object_end(w);
+}
+
+static void write_update(struct bir_json_writer *w, const struct bir_update *update)
+{
+    struct prop_cursor props = write_cursor(update->props);
+    bir_json_put_object_begin(w);
+    WRITE_FIELD(w, &props, "id");
+    bir_json_put_i64(w, update->semaphore);
+    if (update->value != BIR_SYNC_NO_VALUE) {
+        WRITE_FIELD(w, &props, "update_value");
+        bir_json_put_i64(w, update->value);
+    }
+    write_rest(w, &props);
+    bir_json_put_object_end(w);
+}
+
+void write_sync(struct bir_json_writer *w, const struct bir_sync *sync)
+{
+    struct prop_cursor props = write_cursor(sync->props);
+    bir_json_put_object_begin(w);
+    if (sync->updates_present || sync->updates.count > 0) {
+        WRITE_FIELD(w, &props, "on_update");
+        bir_json_put_array_begin(w);
+        for (uint32_t i = 0; i < sync->updates.count; i++)
+            write_update(w, &sync->updates.items[i]);
+        bir_json_put_array_end(w);
+    }
+    if (sync->waits_present || sync->waits.count > 0) {
+        WRITE_FIELD(w, &props, "on_wait");
+        bir_json_put_array_begin(w);
+        for (uint32_t i = 0; i < sync->waits.count; i++)
+            write_wait(w, &sync->waits.items[i]);
+        bir_json_put_array_end(w);
+    }
+    write_rest(w, &props);
+    bir_json_put_object_end(w);
+}
+
+void write_loop_axis(struct bir_json_writer *w, const struct bir_loop *loop)
+{
+    struct prop_cursor props = write_cursor(loop->axis_props);
+    bir_json_put_object_begin(w);
+    WRITE_FIELD(w, &props, "lb");
+    bir_json_put_i64(w, loop->axis->lb);
+    WRITE_FIELD(w, &props, "name");
+    write_str(w, loop->axis->name);
+    WRITE_FIELD(w, &props, "stride");
+    bir_json_put_i64(w, loop->axis->stride);
+    WRITE_FIELD(w, &props, "ub");
+    bir_json_put_i64(w, loop->axis->ub);
+    write_rest(w, &props);
+    bir_json_put_object_end(w);
+}
+
+static void write_bound(struct bir_json_writer *w, const char *key, const struct pelican_expr *bound)
+{
+    if (!bound)
+        return;
+    bir_json_put_key(w, key);
+    bir_write_expr(w, bound);
+}
+
+void write_dynamic_axis(struct bir_json_writer *w, const struct bir_loop *loop)
+{
+    bir_json_put_object_begin(w);
+    write_bound(w, "lb", loop->dynamic_bounds[0]);
+    WRITE_KEY(w, "name");
+    write_str(w, loop->dynamic_axis->name);
+    write_bound(w, "stride", loop->dynamic_bounds[2]);
+    write_bound(w, "ub", loop->dynamic_bounds[1]);
+    bir_json_put_object_end(w);
+}
