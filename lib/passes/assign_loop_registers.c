@@ -9,7 +9,7 @@
  * Which engines a loop needs is found in one walk: from each instruction upwards, until a loop that knows the engine
  * already.
  */
-#include "passes/pass.h"
+#include "passes/induction.h"
 
 struct assign {
     struct bir_function *function;
@@ -74,13 +74,17 @@ static bool is_induction_register(const struct bir_register *reg, const struct p
            memcmp(name->text + len, "-iv-", 4) == 0;
 }
 
-static struct bir_register *listed_register(const struct bir_loop *loop, enum bir_engine engine)
+struct bir_register *bir_induction_register(struct pelican_axis *axis, enum bir_engine engine)
 {
+    const struct bir_instruction *inst = axis->loop;
+    const struct bir_loop *loop = inst && inst->rare ? inst->rare->loop : NULL;
+    if (axis->registers[engine] || !loop)
+        return axis->registers[engine];
     for (uint32_t i = 0; i < loop->registers.count; i++) {
-        if (is_induction_register(loop->registers.items[i], loop->axis, engine))
-            return loop->registers.items[i];
+        if (is_induction_register(loop->registers.items[i], axis, engine))
+            axis->registers[engine] = loop->registers.items[i];
     }
-    return NULL;
+    return axis->registers[engine];
 }
 
 static enum bir_status mint_register(struct assign *a, struct bir_loop *loop, enum bir_engine engine)
@@ -106,8 +110,7 @@ static enum bir_status assign_loop(struct assign *a, struct bir_instruction *ins
     for (unsigned e = BIR_ENGINE_POOL; e <= BIR_ENGINE_SP; e++) {
         if (!(engines & ((uintptr_t)1 << e)))
             continue;
-        loop->axis->registers[e] = listed_register(loop, (enum bir_engine)e);
-        if (!loop->axis->registers[e])
+        if (!bir_induction_register(loop->axis, (enum bir_engine)e))
             BIR_TRY(mint_register(a, loop, (enum bir_engine)e));
     }
     loop->registers_present = loop->registers.count > 0;

@@ -7,6 +7,8 @@
  */
 #include "passes/lower_affine.h"
 
+#include "passes/induction.h"
+
 static bool fits_int32(int64_t v)
 {
     return v >= INT32_MIN && v <= INT32_MAX;
@@ -39,7 +41,7 @@ static enum bir_status check_term(const struct bir_affine_site *site, const stru
         return bir_fail(diags, "lower-runtime-term", place,
                         "only loop axes can stand in a symbolic address; use dynamic_ap_info for runtime offsets",
                         "%s of %s has a term that is no loop axis", site->what, inst_name(site));
-    const struct pelican_axis *axis = index->u.axis;
+    struct pelican_axis *axis = index->u.axis;
     const char *name = axis->name ? axis->name->text : "?";
     if (!axis->loop || !encloses(axis->loop, site->inst))
         return bir_fail(diags, "lower-axis-scope", place, "use an axis of a loop around the instruction",
@@ -47,7 +49,7 @@ static enum bir_status check_term(const struct bir_affine_site *site, const stru
     if (axis->loop->opcode != BIR_OP_LOOP)
         return bir_fail(diags, "lower-dynamic-loop", place, "its bounds are known at run time only",
                         "%s of %s uses axis %s of a loop that is no Loop", site->what, inst_name(site), name);
-    if (!axis->registers[site->inst->engine])
+    if (!bir_induction_register(axis, (enum bir_engine)site->inst->engine))
         return bir_fail(diags, "lower-no-register", place, "run assign_loop_registers first",
                         "loop axis hasn't been assigned register for induction variable! (axis %s, engine %s)", name,
                         bir_engine_name(site->inst->engine));
