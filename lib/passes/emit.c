@@ -172,6 +172,7 @@ static void finish(struct bir_emitter *e, struct bir_instruction *inst)
     if (!inst || e->failed)
         return;
     bir_instruction_insert_before(e->position, inst);
+    e->failed = e->module->arena.failure != BIR_OK; /* the name map grows at insertion */
     e->last = inst;
     e->context->stats->emitted_instructions++;
 }
@@ -338,6 +339,7 @@ struct bir_instruction *bir_emit_tensor_save_behind(struct bir_emitter *e, struc
     if (e->failed)
         return NULL;
     bir_instruction_insert_after(e->position, inst);
+    e->failed = e->module->arena.failure != BIR_OK;
     e->context->stats->emitted_instructions++;
     return inst;
 }
