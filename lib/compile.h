@@ -1,8 +1,9 @@
 /*
  * The one entry point of the compiler core: bytes in, bytes out.
  *
- * Used by the daemon on a worker thread and by the command line in process; both give the same bytes for the same request. Pure: no
- * files, sockets, threads, mutable globals, environment or clock. The build id and the output revision are part of every cache key.
+ * Used by the daemon on a worker thread and by the command line in process; both give the same bytes for the same
+ * request. Pure: no files, sockets, threads, mutable globals, environment or clock. The build id and the output
+ * revision are part of every cache key.
  */
 #ifndef BIR_COMPILE_H
 #define BIR_COMPILE_H
@@ -21,22 +22,23 @@ const char *bir_method_name(enum bir_method method);
 enum bir_method bir_method_from_name(const char *name, size_t len);
 
 enum bir_input_format { BIR_INPUT_AUTO, BIR_INPUT_KLR, BIR_INPUT_BIR_JSON };
-/* BIR_INPUT_BIR_JSON when the first byte that is not white space is '{' (or the input is empty or blank), else BIR_INPUT_KLR: its
- * reader gives the better message for bytes that are neither. */
+/* BIR_INPUT_BIR_JSON when the first byte that is not white space is '{' (or the input is empty or blank), else
+ * BIR_INPUT_KLR: its reader gives the better message for bytes that are neither. */
 enum bir_input_format bir_input_detect(const void *input, size_t len);
 
-/* Options of all methods; a method ignores what it does not use, and bir_compile_options_key writes only what it uses. */
+/* Options of all methods; a method ignores what it does not use, and bir_compile_options_key writes only what it uses.
+ */
 struct bir_compile_options {
     enum bir_input_format format;
-    int arch;            /* enum bir_arch; 0 = the module's (.klr: gen3) */
-    int check;           /* enum bir_check_mode */
-    bool strict;         /* lenient reading when false */
-    bool verify_each;    /* verifier between any two passes */
-    bool keep_going;     /* encode: list refused operands instead of failing */
-    bool stats;          /* lower/check: report counters in result->stats_json */
-    bool faithful;       /* convert: keep presence, order and unknown keys of the input */
-    uint32_t indent;     /* of JSON output; 0 = compact */
-    int encode_format;   /* enum bir_encode_format */
+    int arch;                /* enum bir_arch; 0 = the module's (.klr: gen3) */
+    int check;               /* enum bir_check_mode */
+    bool strict;             /* lenient reading when false */
+    bool verify_each;        /* verifier between any two passes */
+    bool keep_going;         /* encode: list refused operands instead of failing */
+    bool stats;              /* lower/check: report counters in result->stats_json */
+    bool faithful;           /* convert: keep presence, order and unknown keys of the input */
+    uint32_t indent;         /* of JSON output; 0 = compact */
+    int encode_format;       /* enum bir_encode_format */
     const char *passes;      /* comma-separated pass names, NULL = default pipeline */
     const char *print_after; /* a pass name or "all", NULL = nothing; dumps go to result->dumps */
     const char *allocate;    /* "first-fit" (default when NULL) or "best-fit" */
@@ -44,7 +46,8 @@ struct bir_compile_options {
 enum bir_check_mode { BIR_CHECK_SAMPLE, BIR_CHECK_FULL, BIR_CHECK_OFF };
 enum bir_encode_format { BIR_ENCODE_JSON, BIR_ENCODE_TEXT, BIR_ENCODE_BIN };
 
-/* One row an option: the single source of names, types, defaults and help of the protocol, the command line and the man page. */
+/* One row an option: the single source of names, types, defaults and help of the protocol, the command line and the man
+ * page. */
 enum bir_option_type { BIR_OPTION_BOOL, BIR_OPTION_INT, BIR_OPTION_CHOICE, BIR_OPTION_TEXT };
 struct bir_option {
     const char *name; /* "verify_each"; the command line writes "--verify-each" */
@@ -58,10 +61,12 @@ struct bir_option {
 const struct bir_option *bir_option_table(size_t *count);
 
 void bir_compile_options_init(struct bir_compile_options *options);
-/* Sets one option from text. NULL on success, else a static text that says what is wrong with it ("unknown option", "not one of ..."). The text
- * value is borrowed: it must outlive the options. */
-const char *bir_compile_option_set(struct bir_compile_options *options, enum bir_method method, const char *name, const char *value);
-/* Every option that the method uses, defaults filled in, in table order: "arch=gen3;check=sample;..." for the cache key. */
+/* Sets one option from text. NULL on success, else a static text that says what is wrong with it ("unknown option",
+ * "not one of ..."). The text value is borrowed: it must outlive the options. */
+const char *bir_compile_option_set(struct bir_compile_options *options, enum bir_method method, const char *name,
+                                   const char *value);
+/* Every option that the method uses, defaults filled in, in table order: "arch=gen3;check=sample;..." for the cache
+ * key. */
 void bir_compile_options_key(const struct bir_compile_options *options, enum bir_method method, struct bir_buf *out);
 
 struct bir_compile_limits {
@@ -84,15 +89,16 @@ struct bir_compile_request {
 
 struct bir_compile_result {
     enum bir_status status;
-    struct bir_buf output;      /* set exactly when status is BIR_OK (check: empty) */
-    struct bir_buf dumps;       /* print_after: one JSON document a line-separated section, see compile.c */
-    struct bir_buf stats_json;  /* one JSON object: counters of reading, passes, validation, encoding */
-    struct bir_arena arena;     /* owns the diagnostics */
-    struct bir_diags diags;     /* located: pointer filled in wherever offset is */
+    struct bir_buf output;     /* set exactly when status is BIR_OK (check: empty) */
+    struct bir_buf dumps;      /* print_after: one JSON document a line-separated section, see compile.c */
+    struct bir_buf stats_json; /* one JSON object: counters of reading, passes, validation, encoding */
+    struct bir_arena arena;    /* owns the diagnostics */
+    struct bir_diags diags;    /* located: pointer filled in wherever offset is */
 };
 
-/* Runs one request. result need not be initialised; always deinitialise it. cancel may be NULL. Diagnostics of severity error come exactly
- * with a status other than BIR_OK, except for method check, whose status is BIR_INVALID when there are errors. */
+/* Runs one request. result need not be initialised; always deinitialise it. cancel may be NULL. Diagnostics of severity
+ * error come exactly with a status other than BIR_OK, except for method check, whose status is BIR_INVALID when there
+ * are errors. */
 enum bir_status bir_compile(const struct bir_compile_request *request, const struct bir_compile_limits *limits,
                             struct bir_cancel *cancel, struct bir_compile_result *result);
 void bir_compile_result_deinit(struct bir_compile_result *result);
@@ -105,10 +111,12 @@ void bir_compile_key(const struct bir_digest *input, enum bir_method method, con
 const char *bir_build_id(void);
 const char *bir_version(void);
 
-/* The diagnostics as a JSON array of {"severity","code","pointer","offset","message","hint"} objects (plus "vendor" when known). */
+/* The diagnostics as a JSON array of {"severity","code","pointer","offset","message","hint"} objects (plus "vendor"
+ * when known). */
 void bir_diags_write_json(const struct bir_diags *diags, struct bir_buf *out);
-/* The diagnostics as text lines "FILE:LINE:COL: severity: message [code] (at POINTER)" (.klr: "FILE:@OFFSET: ..."), hints indented below. colour: ANSI. */
-void bir_diags_write_text(const struct bir_diags *diags, const char *file, const void *input, size_t input_len, bool colour,
-                          struct bir_buf *out);
+/* The diagnostics as text lines "FILE:LINE:COL: severity: message [code] (at POINTER)" (.klr: "FILE:@OFFSET: ..."),
+ * hints indented below. colour: ANSI. */
+void bir_diags_write_text(const struct bir_diags *diags, const char *file, const void *input, size_t input_len,
+                          bool colour, struct bir_buf *out);
 
 #endif

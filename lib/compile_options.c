@@ -1,9 +1,9 @@
 /*
  * Options of a request as data.
  *
- * One row an option: the protocol's option members, the command line's flags, the man page and the cache key are all made from this
- * table, so a default has one home. Every option that a method uses goes into the key with its default filled in: a
- * request that spells a default and one that leaves it out share an entry.
+ * One row an option: the protocol's option members, the command line's flags, the man page and the cache key are all
+ * made from this table, so a default has one home. Every option that a method uses goes into the key with its default
+ * filled in: a request that spells a default and one that leaves it out share an entry.
  */
 #include "compile.h"
 
@@ -12,31 +12,38 @@
 #include <string.h>
 
 #include "bir/enums.h"
-#include "passes/manager.h"
+#include "passes/pass.h"
 
 #define M(method) (1u << BIR_METHOD_##method)
-#define LOWERING (M(LOWER) | M(ENCODE))
-#define ALL (M(LOWER) | M(ENCODE) | M(CONVERT) | M(CHECK))
+#define LOWERING  (M(LOWER) | M(ENCODE))
+#define ALL       (M(LOWER) | M(ENCODE) | M(CONVERT) | M(CHECK))
 #define AT(field) offsetof(struct bir_compile_options, field)
 
 /* Order is the order of the key and of --help; append only. */
 static const struct bir_option option_table[] = {
-    { "input_format", BIR_OPTION_CHOICE, "auto|klr|bir-json", "auto", ALL, "format of the input; auto looks at its first bytes", AT(format) },
-    { "arch", BIR_OPTION_CHOICE, "module|sunda|gen3|core_v4", "module", ALL, "target generation; module: the one the module names (.klr: gen3)",
-      AT(arch) },
-    { "strict", BIR_OPTION_BOOL, NULL, "false", ALL, "unknown keys, opcodes, enum names and duplicate names are errors", AT(strict) },
+    { "input_format", BIR_OPTION_CHOICE, "auto|klr|bir-json", "auto", ALL,
+      "format of the input; auto looks at its first bytes", AT(format) },
+    { "arch", BIR_OPTION_CHOICE, "module|sunda|gen3|core_v4", "module", ALL,
+      "target generation; module: the one the module names (.klr: gen3)", AT(arch) },
+    { "strict", BIR_OPTION_BOOL, NULL, "false", ALL, "unknown keys, opcodes, enum names and duplicate names are errors",
+      AT(strict) },
     { "check", BIR_OPTION_CHOICE, "sample|full|off", "sample", LOWERING,
       "execute the lowered program: at corners and seeded points, at every point, or not at all", AT(check) },
     { "verify_each", BIR_OPTION_BOOL, NULL, "false", LOWERING, "run the verifier after every pass", AT(verify_each) },
-    { "passes", BIR_OPTION_TEXT, NULL, "", LOWERING, "comma-separated passes instead of the default pipeline", AT(passes) },
-    { "print_after", BIR_OPTION_TEXT, NULL, "", M(LOWER), "print the module after this pass, or after all of them", AT(print_after) },
-    { "allocate", BIR_OPTION_CHOICE, "first-fit|best-fit", "first-fit", LOWERING, "how tensors without an address are placed",
-      AT(allocate) },
-    { "encode_format", BIR_OPTION_CHOICE, "json|text|bin", "json", M(ENCODE), "layout of the encoded result", AT(encode_format) },
-    { "keep_going", BIR_OPTION_BOOL, NULL, "false", M(ENCODE), "list operands that the validators refuse instead of failing",
-      AT(keep_going) },
-    { "faithful", BIR_OPTION_BOOL, NULL, "false", M(CONVERT), "keep presence, order and unknown keys of the input", AT(faithful) },
-    { "indent", BIR_OPTION_INT, NULL, "0", M(LOWER) | M(ENCODE) | M(CONVERT), "spaces a level of JSON output; 0 is compact", AT(indent) },
+    { "passes", BIR_OPTION_TEXT, NULL, "", LOWERING, "comma-separated passes instead of the default pipeline",
+      AT(passes) },
+    { "print_after", BIR_OPTION_TEXT, NULL, "", M(LOWER), "print the module after this pass, or after all of them",
+      AT(print_after) },
+    { "allocate", BIR_OPTION_CHOICE, "first-fit|best-fit", "first-fit", LOWERING,
+      "how tensors without an address are placed", AT(allocate) },
+    { "encode_format", BIR_OPTION_CHOICE, "json|text|bin", "json", M(ENCODE), "layout of the encoded result",
+      AT(encode_format) },
+    { "keep_going", BIR_OPTION_BOOL, NULL, "false", M(ENCODE),
+      "list operands that the validators refuse instead of failing", AT(keep_going) },
+    { "faithful", BIR_OPTION_BOOL, NULL, "false", M(CONVERT), "keep presence, order and unknown keys of the input",
+      AT(faithful) },
+    { "indent", BIR_OPTION_INT, NULL, "0", M(LOWER) | M(ENCODE) | M(CONVERT),
+      "spaces a level of JSON output; 0 is compact", AT(indent) },
     { "stats", BIR_OPTION_BOOL, NULL, "false", ALL, "count what was read, lowered, checked and encoded", AT(stats) },
 };
 
@@ -126,12 +133,26 @@ static const char *set_int(struct bir_compile_options *options, const char *valu
     return NULL;
 }
 
+/* NULL when the list names passes that exist, in a possible order. */
+static const char *pipeline_problem(const char *spec)
+{
+    struct bir_arena arena;
+    struct bir_diags diags;
+    struct bir_pipeline pipeline;
+    bir_arena_init(&arena, 0);
+    bir_diags_init(&diags, &arena, 1);
+    enum bir_status status = bir_pipeline_parse(spec, &diags, &pipeline);
+    bir_arena_deinit(&arena);
+    return status == BIR_OK ? NULL : "not a list of passes that exist, klr_codegen first and encode last";
+}
+
 static const char *set_text(struct bir_compile_options *options, const struct bir_option *row, const char *value)
 {
     const char *problem = NULL;
     if (row->offset == AT(passes) && *value)
-        problem = bir_pipeline_problem(value);
-    else if (row->offset == AT(print_after) && *value && strcmp(value, "all") != 0 && !bir_pass_find(value, strlen(value)))
+        problem = pipeline_problem(value);
+    else if (row->offset == AT(print_after) && *value && strcmp(value, "all") != 0 &&
+             !bir_pass_find(value, strlen(value)))
         problem = "no such pass";
     const char *kept = *value ? value : NULL;
     if (!problem)
@@ -147,7 +168,8 @@ static const struct bir_option *find_option(enum bir_method method, const char *
     return NULL;
 }
 
-const char *bir_compile_option_set(struct bir_compile_options *options, enum bir_method method, const char *name, const char *value)
+const char *bir_compile_option_set(struct bir_compile_options *options, enum bir_method method, const char *name,
+                                   const char *value)
 {
     const struct bir_option *row = find_option(method, name);
     if (!row)

@@ -78,8 +78,8 @@ static void put_diag(const struct bir_diag *d, bool colour, struct bir_buf *out)
         bir_buf_printf(out, "    hint: %s\n", d->hint);
 }
 
-void bir_diags_write_text(const struct bir_diags *diags, const char *file, const void *input, size_t input_len, bool colour,
-                          struct bir_buf *out)
+void bir_diags_write_text(const struct bir_diags *diags, const char *file, const void *input, size_t input_len,
+                          bool colour, struct bir_buf *out)
 {
     bool is_text = bir_input_detect(input, input_len) != BIR_INPUT_KLR;
     for (const struct bir_diag *d = diags->first; d; d = d->next) {

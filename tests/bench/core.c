@@ -122,11 +122,13 @@ static void bench_read(const char *path)
         exit(1);
     double mb = (double)b.len / 1e6, n = (double)module->n_instructions;
     printf("%.1f MB, %.0f instructions\n", mb, n);
-    printf("  read   %7.1f MB/s   jansson load %7.1f MB/s   ratio %5.2f (bound: at least 3)\n", mb / ours, mb / theirs, theirs / ours);
-    printf("  write  %7.1f MB/s   jansson dump %7.1f MB/s   ratio %5.2f (bound: at least 5)\n", (double)buf.len / 1e6 / our_write,
-           (double)buf.len / 1e6 / their_write, their_write / our_write);
+    printf("  read   %7.1f MB/s   jansson load %7.1f MB/s   ratio %5.2f (bound: at least 3)\n", mb / ours, mb / theirs,
+           theirs / ours);
+    printf("  write  %7.1f MB/s   jansson dump %7.1f MB/s   ratio %5.2f (bound: at least 5)\n",
+           (double)buf.len / 1e6 / our_write, (double)buf.len / 1e6 / their_write, their_write / our_write);
     printf("  held   %7.1f bytes an instruction   canonical text %7.1f   ratio %5.2f (bound: at most 0.5)\n",
-           (double)bir_arena_used(&module->arena) / n, (double)buf.len / n, (double)bir_arena_used(&module->arena) / (double)buf.len);
+           (double)bir_arena_used(&module->arena) / n, (double)buf.len / n,
+           (double)bir_arena_used(&module->arena) / (double)buf.len);
     bir_buf_deinit(&buf);
     bir_module_free(module);
     json_decref(doc);
@@ -143,7 +145,9 @@ struct compile_run {
 static void run_compile(void *arg)
 {
     struct compile_run *run = arg;
-    struct bir_compile_request request = { .method = run->method, .input = run->input.data, .input_len = run->input.len };
+    struct bir_compile_request request = { .method = run->method,
+                                           .input = run->input.data,
+                                           .input_len = run->input.len };
     struct bir_compile_limits limits;
     bir_compile_limits_init(&limits);
     bir_compile_options_init(&request.options);
@@ -154,7 +158,8 @@ static void run_compile(void *arg)
     (void)bir_compile_option_set(&request.options, run->method, "stats", "true");
     bir_compile_result_deinit(&run->result);
     if (bir_compile(&request, &limits, NULL, &run->result) != BIR_OK) {
-        fprintf(stderr, "bench_core: %s\n", run->result.diags.first ? run->result.diags.first->message : "compile failed");
+        fprintf(stderr, "bench_core: %s\n",
+                run->result.diags.first ? run->result.diags.first->message : "compile failed");
         exit(1);
     }
 }
@@ -171,16 +176,18 @@ static void bench_lower(const char *path)
 {
     struct compile_run run = { .input = load(path), .method = BIR_METHOD_LOWER, .check = "off" };
     double bare = best(run_compile, &run);
-    double operations = stat_of(&run, "passes", "emitted_instructions"), instructions = stat_of(&run, "module", "instructions");
+    double operations = stat_of(&run, "passes", "emitted_instructions"),
+           instructions = stat_of(&run, "module", "instructions");
     run.check = "sample";
     double sampled = best(run_compile, &run);
     double points = stat_of(&run, "validation", "points");
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("%.1f MB in, %.0f operations emitted, %.0f instructions out\n", (double)run.input.len / 1e6, operations, instructions);
+    printf("%.1f MB in, %.0f operations emitted, %.0f instructions out\n", (double)run.input.len / 1e6, operations,
+           instructions);
     printf("  cold lower, check off     %8.3f s   %10.0f operations/s\n", bare, operations / bare);
-    printf("  cold lower, check sample  %8.3f s   %10.0f operations/s   %.0f points, check share %.0f%%\n", sampled, operations / sampled, points,
-           100 * (sampled - bare) / sampled);
+    printf("  cold lower, check sample  %8.3f s   %10.0f operations/s   %.0f points, check share %.0f%%\n", sampled,
+           operations / sampled, points, 100 * (sampled - bare) / sampled);
     printf("  peak resident memory      %8.1f MB\n", (double)usage.ru_maxrss / 1024);
     bir_compile_result_deinit(&run.result);
     free(run.input.data);
@@ -191,7 +198,8 @@ static void bench_encode(const char *path)
     struct compile_run run = { .input = load(path), .method = BIR_METHOD_ENCODE, .encode_format = "bin" };
     double ours = best(run_compile, &run), theirs = best(run_jansson_load, &run.input);
     printf("%.1f MB in, %.1f MB out\n", (double)run.input.len / 1e6, (double)run.result.output.len / 1e6);
-    printf("  cold encode to bin %8.3f s   jansson load %8.3f s   ratio %5.2f (bound: below 1)\n", ours, theirs, ours / theirs);
+    printf("  cold encode to bin %8.3f s   jansson load %8.3f s   ratio %5.2f (bound: below 1)\n", ours, theirs,
+           ours / theirs);
     bir_compile_result_deinit(&run.result);
     free(run.input.data);
 }

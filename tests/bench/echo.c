@@ -3,8 +3,9 @@
  *
  * usage: bench_echo SOCKET REPLY_FILE
  *
- * It does what any server on this loop must do at least: read, find the frame's end, write the reply. A request is the 8-byte
- * header of the protocol with the two lengths and that many bytes; the reply file is sent as it is. Ends at SIGTERM.
+ * It does what any server on this loop must do at least: read, find the frame's end, write the reply. A request is the
+ * 8-byte header of the protocol with the two lengths and that many bytes; the reply file is sent as it is. Ends at
+ * SIGTERM.
  */
 #include <signal.h>
 #include <stdio.h>

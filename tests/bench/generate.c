@@ -2,9 +2,9 @@
  * Writes BIR-JSON modules of any size for the measurements: canonical keys, compact.
  *
  * usage: bench_generate static|loops COUNT
- *   static  COUNT instructions on physical operands: loads, vector and scalar work, stores, as an unrolled kernel has them
- *   loops   COUNT Activation instructions with one symbolic input each, eight to a doubly nested loop
- *   mlir    the address expressions of "loops" as affine.apply operations, for mlir-opt -lower-affine
+ *   static  COUNT instructions on physical operands: loads, vector and scalar work, stores, as an unrolled kernel has
+ * them loops   COUNT Activation instructions with one symbolic input each, eight to a doubly nested loop mlir    the
+ * address expressions of "loops" as affine.apply operations, for mlir-opt -lower-affine
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +16,20 @@ static long tensors = TENSORS_MAX; /* fewer in small modules */
 
 static void set(const char *name, const char *kind, const char *type, long addr, int blocks, const char *dtype)
 {
-    printf("{\"Skind\":\"memory_location_set\",\"addr_space\":\"Local\",\"dtype\":\"%s\",\"kind\":\"%s\",\"memorylocations\":[", dtype, kind);
+    printf("{\"Skind\":\"memory_location_set\",\"addr_space\":\"Local\",\"dtype\":\"%s\",\"kind\":\"%s\","
+           "\"memorylocations\":[",
+           dtype, kind);
     for (int b = 0; b < blocks; b++) {
-        printf("%s{\"Skind\":\"memory_location\",\"addr\":%ld,\"allocated\":true,\"bank\":0,\"base\":0,\"dims\":[128,1024],\"name\":\"%s",
+        printf("%s{\"Skind\":\"memory_location\",\"addr\":%ld,\"allocated\":true,\"bank\":0,\"base\":0,\"dims\":[128,"
+               "1024],\"name\":\"%s",
                b ? "," : "", addr + b * 1024L, name);
         if (blocks > 1)
             printf("_sub%d", b);
         printf("\",\"pinned\":false,\"tensor_id\":%d,\"type\":\"%s\"}", b, type);
     }
-    printf("],\"name\":\"%s_set\",\"partition_dim\":0,\"tensorId2MemLocSize\":%d,\"tensor_class\":\"%s\",\"tensor_shape\":[", name, blocks,
-           blocks > 1 ? "NeuronBlockTensor" : "NeuronSBTensor");
+    printf("],\"name\":\"%s_set\",\"partition_dim\":0,\"tensorId2MemLocSize\":%d,\"tensor_class\":\"%s\",\"tensor_"
+           "shape\":[",
+           name, blocks, blocks > 1 ? "NeuronBlockTensor" : "NeuronSBTensor");
     if (blocks > 1)
         printf("%d,", blocks);
     printf("128,%d]}", strcmp(dtype, "bfloat16") == 0 ? 512 : 256);
@@ -33,7 +37,8 @@ static void set(const char *name, const char *kind, const char *type, long addr,
 
 static void physical(const char *tensor, long n)
 {
-    printf("{\"access_shape\":[128,256],\"ap\":[[256,128],[1,256]],\"dtype\":\"float32\",\"kind\":\"physical_ap\",\"memref\":\"%s%ld\",\"memsetref\":"
+    printf("{\"access_shape\":[128,256],\"ap\":[[256,128],[1,256]],\"dtype\":\"float32\",\"kind\":\"physical_ap\","
+           "\"memref\":\"%s%ld\",\"memsetref\":"
            "\"%s%ld_set\",\"offset\":0}",
            tensor, n % tensors, tensor, n % tensors);
 }
@@ -68,7 +73,9 @@ static void static_instruction(long n)
         printf("\"engine\":\"DVE\",\"engine_id\":0,\"ins\":[");
         physical("t", n / 4);
         printf("],");
-        printf("\"name\":\"inst.%ld\",\"op0\":\"mult\",\"op1\":\"bypass\",\"opcode\":\"TensorScalar\",\"optin_passes\":[],\"origin\":\"NKI\",\"outs\":[", n);
+        printf("\"name\":\"inst.%ld\",\"op0\":\"mult\",\"op1\":\"bypass\",\"opcode\":\"TensorScalar\",\"optin_passes\":"
+               "[],\"origin\":\"NKI\",\"outs\":[",
+               n);
         physical("t", n / 4 + 1);
         printf("],\"reverse0\":false,\"reverse1\":false,");
     } else {
@@ -78,7 +85,9 @@ static void static_instruction(long n)
         physical("t", n / 4);
         printf(",");
         physical("t", n / 4 + 1);
-        printf("],\"name\":\"inst.%ld\",\"op\":\"add\",\"opcode\":\"TensorTensor\",\"optin_passes\":[],\"origin\":\"NKI\",\"outs\":[", n);
+        printf("],\"name\":\"inst.%ld\",\"op\":\"add\",\"opcode\":\"TensorTensor\",\"optin_passes\":[],\"origin\":"
+               "\"NKI\",\"outs\":[",
+               n);
         physical("t", n / 4 + 2);
         printf("],");
     }
@@ -101,7 +110,8 @@ static void static_module(long count)
     printf("],\"attributes\":[],\"blocks\":[{\"instructions\":[");
     for (long n = 0; n < count; n++)
         static_instruction(n);
-    printf("],\"name\":\"Block1\"}],\"name\":\"sg0000\"}],\"queues\":[{\"blocks\":[],\"name\":\"qSP0\"}],\"revision\":\"v1\",\"version\":2}\n");
+    printf("],\"name\":\"Block1\"}],\"name\":\"sg0000\"}],\"queues\":[{\"blocks\":[],\"name\":\"qSP0\"}],\"revision\":"
+           "\"v1\",\"version\":2}\n");
 }
 
 /* Coefficients of the k-th symbolic operand: tile = c + ci * i + cj * j inside a block, block = i. */
@@ -124,29 +134,35 @@ static void iv_term(const char *axis, long loop, long coef)
 
 static void loop_instruction(long k, long loop)
 {
-    printf("{\"acc\":\"Idle\",\"alpha\":0.0,\"engine\":\"Activation\",\"engine_id\":0,\"func\":\"Copy\",\"ins\":[{\"access_shape\":[32,64],\"addrs\":[");
+    printf("{\"acc\":\"Idle\",\"alpha\":0.0,\"engine\":\"Activation\",\"engine_id\":0,\"func\":\"Copy\",\"ins\":[{"
+           "\"access_shape\":[32,64],\"addrs\":[");
     printf("{\"c\":%ld,\"kind\":\"AffExprKind\",\"terms\":[", tile_constant(k));
     iv_term("i", loop, tile_i(k));
     printf(",");
     iv_term("j", loop, tile_j);
     printf("]},{\"c\":0,\"kind\":\"AffExprKind\",\"terms\":[");
     iv_term("i", loop, 1);
-    printf("]}],\"ap\":[[512,32],[1,64]],\"dtype\":\"bfloat16\",\"kind\":\"symbolic_ap\",\"memsetref\":\"x%ld_set\"}],\"loopnest\":[\"i%ld\",\"j%ld\"],",
+    printf("]}],\"ap\":[[512,32],[1,64]],\"dtype\":\"bfloat16\",\"kind\":\"symbolic_ap\",\"memsetref\":\"x%ld_set\"}],"
+           "\"loopnest\":[\"i%ld\",\"j%ld\"],",
            k % tensors, loop, loop);
-    printf("\"name\":\"act%ld\",\"op0\":\"bypass\",\"op1\":\"bypass\",\"opcode\":\"Activation\",\"optin_passes\":[],\"origin\":\"Internal\",\"outs\":[{"
-           "\"ap\":[[64,32],[1,64]],\"dtype\":\"bfloat16\",\"kind\":\"physical_ap\",\"memref\":\"y\",\"memsetref\":\"y_set\",\"offset\":0}],"
+    printf("\"name\":\"act%ld\",\"op0\":\"bypass\",\"op1\":\"bypass\",\"opcode\":\"Activation\",\"optin_passes\":[],"
+           "\"origin\":\"Internal\",\"outs\":[{"
+           "\"ap\":[[64,32],[1,64]],\"dtype\":\"bfloat16\",\"kind\":\"physical_ap\",\"memref\":\"y\",\"memsetref\":\"y_"
+           "set\",\"offset\":0}],"
            "\"reduce_op\":\"bypass\",\"scale\":1.0,\"scheduled_end\":0,\"scheduled_start\":0}",
            k);
 }
 
 static void loop_open(const char *axis, long loop)
 {
-    printf("{\"LoopAxis\":{\"lb\":0,\"name\":\"%s%ld\",\"stride\":1,\"ub\":4},\"blocks\":[{\"instructions\":[", axis, loop);
+    printf("{\"LoopAxis\":{\"lb\":0,\"name\":\"%s%ld\",\"stride\":1,\"ub\":4},\"blocks\":[{\"instructions\":[", axis,
+           loop);
 }
 
 static void loop_close(const char *axis, long loop)
 {
-    printf("],\"name\":\"loop_%s%ld_body\"}],\"engine\":\"Unassigned\",\"engine_id\":0,\"ins\":[],\"name\":\"loop_%s%ld\",\"opcode\":\"Loop\","
+    printf("],\"name\":\"loop_%s%ld_body\"}],\"engine\":\"Unassigned\",\"engine_id\":0,\"ins\":[],\"name\":\"loop_%s%"
+           "ld\",\"opcode\":\"Loop\","
            "\"optin_passes\":[],\"origin\":\"Internal\",\"outs\":[],\"scheduled_end\":0,\"scheduled_start\":0}",
            axis, loop, axis, loop);
 }
@@ -188,11 +204,14 @@ static void mlir_module(long count)
     printf("func.func private @use(index, index)\n");
     for (long k = 0; k < count; k++) {
         if (k % PER_LOOP == 0)
-            printf("func.func @loop%ld(%%base: index) {\n  affine.for %%i = 0 to 4 {\n    affine.for %%j = 0 to 4 {\n", k / PER_LOOP);
-        printf("      %%t%ld = affine.apply affine_map<(i, j)[b] -> (b + i * 4 + (%ld + i * %ld + j * %ld) floordiv 512 * 262144 + "
+            printf("func.func @loop%ld(%%base: index) {\n  affine.for %%i = 0 to 4 {\n    affine.for %%j = 0 to 4 {\n",
+                   k / PER_LOOP);
+        printf("      %%t%ld = affine.apply affine_map<(i, j)[b] -> (b + i * 4 + (%ld + i * %ld + j * %ld) floordiv "
+               "512 * 262144 + "
                "((%ld + i * %ld + j * %ld) mod 512) * 2)>(%%i, %%j)[%%base]\n",
                k, tile_constant(k), tile_i(k), tile_j, tile_constant(k), tile_i(k), tile_j);
-        printf("      %%u%ld = affine.apply affine_map<(i, j) -> (%ld + i * %ld + j * %ld)>(%%i, %%j)\n", k, tile_constant(k), tile_i(k), tile_j);
+        printf("      %%u%ld = affine.apply affine_map<(i, j) -> (%ld + i * %ld + j * %ld)>(%%i, %%j)\n", k,
+               tile_constant(k), tile_i(k), tile_j);
         printf("      func.call @use(%%t%ld, %%u%ld) : (index, index) -> ()\n", k, k);
         if (k % PER_LOOP == PER_LOOP - 1 || k + 1 == count)
             printf("    }\n  }\n  return\n}\n");

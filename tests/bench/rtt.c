@@ -3,8 +3,9 @@
  *
  * usage: bench_rtt SOCKET HELLO_FILE REQUEST_FILE CONNECTIONS SECONDS [REPLY_OUT]
  *
- * Sends the frame of HELLO_FILE once a connection (empty file: none) and then the frame of REQUEST_FILE again and again; prints
- * "REPLIES_PER_SECOND MICROSECONDS_PER_ROUND_TRIP REPLY_BYTES". REPLY_OUT receives one raw reply, for the yardstick server.
+ * Sends the frame of HELLO_FILE once a connection (empty file: none) and then the frame of REQUEST_FILE again and
+ * again; prints "REPLIES_PER_SECOND MICROSECONDS_PER_ROUND_TRIP REPLY_BYTES". REPLY_OUT receives one raw reply, for the
+ * yardstick server.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -87,7 +88,8 @@ static size_t frame_bytes(const unsigned char *h)
     return 8 + json + payload;
 }
 
-/* Reads what is there; true when a whole reply has arrived. Header bytes are kept, the rest is dropped (or written to out). */
+/* Reads what is there; true when a whole reply has arrived. Header bytes are kept, the rest is dropped (or written to
+ * out). */
 static int take(struct peer *p, FILE *out)
 {
     size_t room = p->got < 8 ? 8 - p->got : p->want - p->got;
@@ -154,6 +156,7 @@ int main(int argc, char **argv)
         }
         end = now();
     }
-    printf("%.0f %.2f %zu\n", (double)replies / (end - start), (end - start) * 1e6 * count / (double)replies, peers[0].want);
+    printf("%.0f %.2f %zu\n", (double)replies / (end - start), (end - start) * 1e6 * count / (double)replies,
+           peers[0].want);
     return 0;
 }

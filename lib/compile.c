@@ -1,0 +1,370 @@
+/*
+ * One request from bytes to bytes.
+ *
+ *     load      .klr: klr_read, bir_codegen_klr.  BIR-JSON: bir_module_read_json.
+ *     lower     the pass pipeline; the symbolic operands are recorded right before the first pass that lowers
+ * addresses, and every recorded address is executed and compared after the last pass finish    write the module, or
+ * encode it
+ *
+ * A job owns two arenas: the module's, and the result's, which holds the diagnostics and everything else that dies with
+ * the request. Diagnostics leave the passes with byte offsets only; they are located (JSON pointer or .klr path) here,
+ * once, because only here the source is at hand. Nothing of a failed job but its diagnostics reaches the caller.
+ */
+#include "compile.h"
+
+#include <string.h>
+
+#include "base/json_reader.h"
+#include "base/json_writer.h"
+#include "bir/json.h"
+#include "build_id.h"
+#include "check/validation.h"
+#include "codegen/codegen.h"
+#include "isa/encode.h"
+#include "klr/klr.h"
+#include "passes/pass.h"
+
+/* Seed of sampled validation: any fixed number will do, it only has to be the same on every machine. */
+#define VALIDATION_SEED UINT64_C(0x526F6F7374)
+
+struct job {
+    const struct bir_compile_request *request;
+    const struct bir_compile_limits *limits;
+    struct bir_cancel *cancel;
+    struct bir_compile_result *result;
+    struct bir_module *module;
+    struct bir_validation *validation; /* NULL until recorded */
+    struct bir_pass_stats pass_stats;
+    struct bir_validation_stats validation_stats;
+    enum bir_input_format format;
+};
+
+const char *bir_build_id(void)
+{
+    return ROOST_BUILD_ID;
+}
+
+const char *bir_version(void)
+{
+    return ROOST_VERSION;
+}
+
+enum bir_input_format bir_input_detect(const void *input, size_t len)
+{
+    const char *text = input;
+    size_t at = 0;
+    while (at < len && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r'))
+        at++;
+    return at == len || text[at] == '{' || text[at] == '[' ? BIR_INPUT_BIR_JSON : BIR_INPUT_KLR;
+}
+
+/* -----------------------------------------------------------------------------------------------------------------
+ * load */
+
+static enum bir_status load_json(struct job *job)
+{
+    struct bir_read_options options = {
+        .strict = job->request->options.strict,
+        .max_depth = job->limits->json_depth,
+        .max_instructions = job->limits->instructions,
+        .max_arena_bytes = job->limits->arena_bytes,
+        .cancel = job->cancel,
+    };
+    return bir_module_read_json(job->request->input, job->request->input_len, &options, &job->result->diags,
+                                &job->module);
+}
+
+static enum bir_status load_klr(struct job *job)
+{
+    struct klr_limits limits = KLR_LIMITS_DEFAULT;
+    limits.max_nesting = job->limits->klr_depth;
+    limits.max_statements = job->limits->instructions;
+    struct bir_arena arena;
+    struct bir_strtab strings;
+    struct klr_file file;
+    bir_arena_init(&arena, job->limits->arena_bytes);
+    bir_strtab_init(&strings, &arena);
+    enum bir_status status =
+        klr_read(job->request->input, job->request->input_len, &limits, &strings, &arena, &job->result->diags, &file);
+    if (status == BIR_OK) {
+        struct bir_codegen_options options = {
+            .arch = job->request->options.arch ? (enum bir_arch)job->request->options.arch : BIR_ARCH_GEN3,
+            .arena_limit_bytes = job->limits->arena_bytes,
+            .cancel = job->cancel,
+        };
+        status = bir_codegen_klr(&file, &options, &job->result->diags, &job->module);
+    }
+    bir_arena_deinit(&arena);
+    return status;
+}
+
+static enum bir_status load(struct job *job)
+{
+    const struct bir_compile_request *request = job->request;
+    if (request->input_len > job->limits->input_bytes)
+        return bir_fail_limit(&job->result->diags, "input-too-large", BIR_NO_OFFSET,
+                              "raise the limit, or split the module", "the input has %zu bytes, the limit is %zu",
+                              request->input_len, job->limits->input_bytes);
+    job->format = request->options.format != BIR_INPUT_AUTO ? request->options.format
+                                                            : bir_input_detect(request->input, request->input_len);
+    BIR_TRY(job->format == BIR_INPUT_KLR ? load_klr(job) : load_json(job));
+    if (request->options.arch)
+        job->module->arch = (enum bir_arch)request->options.arch;
+    return BIR_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------
+ * lower */
+
+/* The passes that replace symbolic and runtime addresses: what they start from is recorded before the first of them. */
+static bool lowers_addresses(const struct bir_pass *pass)
+{
+    return strcmp(pass->name, "lower_ap") == 0 || strcmp(pass->name, "expand_inst_late") == 0;
+}
+
+static enum bir_status record_before(struct job *job, const struct bir_pass *pass)
+{
+    if (!lowers_addresses(pass) || job->validation || job->request->options.check == BIR_CHECK_OFF)
+        return BIR_OK;
+    return bir_validation_record(job->module, &job->result->arena, &job->validation);
+}
+
+static bool wants_dump(const char *print_after, const char *pass)
+{
+    return print_after && (strcmp(print_after, "all") == 0 || strcmp(print_after, pass) == 0);
+}
+
+/* A dump is one JSON document on its own, after a line that names the pass as "// after PASS". */
+static enum bir_status dump(struct job *job, const char *pass, const struct bir_module *module)
+{
+    struct bir_write_options options = { .indent = job->request->options.indent, .cancel = job->cancel };
+    bir_buf_printf(&job->result->dumps, "// after %s\n", pass);
+    BIR_TRY(bir_module_write_json(module, &options, &job->result->dumps));
+    bir_buf_putc(&job->result->dumps, '\n');
+    return job->result->dumps.status;
+}
+
+static enum bir_status verify(struct job *job)
+{
+    const char *problem;
+    if (bir_module_check_uses(job->module, &problem))
+        return BIR_OK;
+    (void)bir_fail(&job->result->diags, "internal-uses", BIR_NO_OFFSET, NULL, "the module is inconsistent: %s",
+                   problem);
+    return BIR_INTERNAL;
+}
+
+static enum bir_status after_pass(void *user, const struct bir_pass *pass, struct bir_module *module)
+{
+    struct job *job = user;
+    if (wants_dump(job->request->options.print_after, pass->name))
+        BIR_TRY(dump(job, pass->name, module));
+    if (!job->request->options.verify_each)
+        return BIR_OK;
+    enum bir_status status = verify(job);
+    if (status != BIR_OK)
+        bir_diag_add(&job->result->diags, BIR_NOTE, "verify-each", BIR_NO_OFFSET, "found after pass %s", pass->name);
+    return status;
+}
+
+static enum bir_status validate(struct job *job)
+{
+    if (!job->validation)
+        return BIR_OK;
+    struct bir_validation_options options = {
+        .mode = job->request->options.check == BIR_CHECK_FULL ? BIR_VALIDATION_FULL : BIR_VALIDATION_SAMPLE,
+        .seed = VALIDATION_SEED,
+        .cancel = job->cancel,
+    };
+    return bir_validation_run(job->validation, job->module, &options, &job->result->diags, &job->validation_stats);
+}
+
+static enum bir_status run_pipeline(struct job *job, const struct bir_pipeline *pipeline, struct bir_arena *scratch)
+{
+    struct bir_pass_context context = {
+        .options = { .allocate = job->request->options.allocate },
+        .cancel = job->cancel,
+        .stats = &job->pass_stats,
+        .scratch = scratch,
+    };
+    for (uint32_t i = 0; i < pipeline->count; i++) {
+        struct bir_pipeline one = { .passes = { pipeline->passes[i] }, .count = 1 };
+        BIR_TRY(record_before(job, pipeline->passes[i]));
+        BIR_TRY(bir_pipeline_run(job->module, &one, &context, after_pass, job, &job->result->diags));
+    }
+    return BIR_OK;
+}
+
+static enum bir_status lower(struct job *job)
+{
+    const struct bir_compile_options *options = &job->request->options;
+    struct bir_pipeline pipeline;
+    BIR_TRY(bir_pipeline_parse(options->passes, &job->result->diags, &pipeline));
+    if (wants_dump(options->print_after, "klr_codegen") && job->format == BIR_INPUT_KLR)
+        BIR_TRY(dump(job, "klr_codegen", job->module));
+    struct bir_arena scratch;
+    bir_arena_init(&scratch, job->limits->arena_bytes);
+    enum bir_status status = run_pipeline(job, &pipeline, &scratch);
+    bir_arena_deinit(&scratch);
+    return status == BIR_OK ? validate(job) : status;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------
+ * finish */
+
+static enum bir_status write_module(struct job *job)
+{
+    struct bir_write_options options = {
+        .indent = job->request->options.indent,
+        .cancel = job->cancel,
+    };
+    return bir_module_write_json(job->module, &options, &job->result->output);
+}
+
+static enum bir_status encode(struct job *job)
+{
+    static const enum isa_format formats[] = {
+        [BIR_ENCODE_JSON] = ISA_FORMAT_JSON, [BIR_ENCODE_TEXT] = ISA_FORMAT_TEXT, [BIR_ENCODE_BIN] = ISA_FORMAT_BIN
+    };
+    struct isa_encode_options options = {
+        .arch = job->module->arch,
+        .format = formats[job->request->options.encode_format],
+        .keep_going = job->request->options.keep_going,
+        .indent = job->request->options.indent,
+        .cancel = job->cancel,
+    };
+    return isa_encode_module(job->module, &options, &job->result->diags, &job->result->output);
+}
+
+static enum bir_status run(struct job *job)
+{
+    BIR_TRY(load(job));
+    switch (job->request->method) {
+    case BIR_METHOD_LOWER: BIR_TRY(lower(job)); return write_module(job);
+    case BIR_METHOD_ENCODE: BIR_TRY(lower(job)); return encode(job);
+    case BIR_METHOD_CONVERT: return write_module(job);
+    case BIR_METHOD_CHECK: return verify(job);
+    case BIR_METHOD_COUNT: break;
+    }
+    return bir_fail(&job->result->diags, "unknown-method", BIR_NO_OFFSET, NULL, "no such method");
+}
+
+/* ----------------------------------------------------------------------------------------------------- statistics,
+ * places */
+
+static void put_count(struct bir_json_writer *w, const char *key, uint64_t value)
+{
+    bir_json_put_key(w, key);
+    bir_json_put_u64(w, value);
+}
+
+static const char *const memory_names[BIR_MEM_COUNT] = {
+    [BIR_MEM_OTHER] = "other",           [BIR_MEM_STRINGS] = "strings",
+    [BIR_MEM_STORAGES] = "storages",     [BIR_MEM_INSTRUCTIONS] = "instructions",
+    [BIR_MEM_ARGUMENTS] = "arguments",   [BIR_MEM_EXPRESSIONS] = "expressions",
+    [BIR_MEM_PROPERTIES] = "properties", [BIR_MEM_TABLES] = "tables",
+};
+
+static void put_module_stats(struct bir_json_writer *w, const struct bir_module *module)
+{
+    bir_json_put_key(w, "module");
+    bir_json_put_object_begin(w);
+    put_count(w, "instructions", module->n_instructions);
+    put_count(w, "arena_reserved_bytes", module->arena.reserved_bytes);
+    bir_json_put_key(w, "arena_bytes");
+    bir_json_put_object_begin(w);
+    for (int i = 0; i < BIR_MEM_COUNT; i++)
+        put_count(w, memory_names[i], module->arena.used_bytes[i]);
+    bir_json_put_object_end(w);
+    bir_json_put_object_end(w);
+}
+
+static void put_pass_stats(struct bir_json_writer *w, const struct bir_pass_stats *stats)
+{
+    uint64_t value;
+    bir_json_put_object_begin(w);
+    for (size_t i = 0; bir_pass_stats_counter(stats, i, &value); i++)
+        put_count(w, bir_pass_stats_counter(stats, i, &value), value);
+    bir_json_put_object_end(w);
+}
+
+static void write_stats(struct job *job)
+{
+    struct bir_json_writer w;
+    bir_json_writer_init(&w, &job->result->stats_json, 0);
+    bir_json_put_object_begin(&w);
+    put_count(&w, "input_bytes", job->request->input_len);
+    put_count(&w, "output_bytes", job->result->output.len);
+    if (job->module)
+        put_module_stats(&w, job->module);
+    bir_json_put_key(&w, "passes");
+    put_pass_stats(&w, &job->pass_stats);
+    bir_json_put_key(&w, "validation");
+    bir_json_put_object_begin(&w);
+    put_count(&w, "operands", job->validation_stats.operands);
+    put_count(&w, "points", job->validation_stats.points);
+    bir_json_put_object_end(&w);
+    bir_json_put_object_end(&w);
+}
+
+/* A limit that was met where no diagnostics are at hand (an arena's or a buffer's) is named here. */
+static void report_limit(struct job *job, enum bir_status status)
+{
+    const struct bir_compile_limits *limits = job->limits;
+    if (status != BIR_LIMIT || job->result->diags.errors)
+        return;
+    bool output = job->result->output.status == BIR_LIMIT || job->result->dumps.status == BIR_LIMIT;
+    struct bir_diag *d = bir_diag_add(&job->result->diags, BIR_ERROR, output ? "limit-output" : "limit-memory",
+                                      BIR_NO_OFFSET, "the %s needs more than %zu bytes", output ? "result" : "module",
+                                      output ? limits->output_bytes : limits->arena_bytes);
+    d->hint = "raise the limit, or split the module";
+}
+
+/* Gives every diagnostic that has only an offset its pointer. Each costs one scan of the source, so the number of kept
+ * diagnostics bounds the work. */
+static void locate(struct job *job)
+{
+    const struct bir_compile_request *request = job->request;
+    for (struct bir_diag *d = job->result->diags.first; d; d = d->next) {
+        if (d->pointer || d->offset == BIR_NO_OFFSET)
+            continue;
+        d->pointer =
+            job->format == BIR_INPUT_KLR
+                ? klr_path_at(request->input, request->input_len, (size_t)d->offset, &job->result->arena)
+                : bir_json_pointer_at(request->input, request->input_len, (size_t)d->offset, &job->result->arena);
+    }
+}
+
+enum bir_status bir_compile(const struct bir_compile_request *request, const struct bir_compile_limits *limits,
+                            struct bir_cancel *cancel, struct bir_compile_result *result)
+{
+    memset(result, 0, sizeof(*result));
+    bir_arena_init(&result->arena, limits->arena_bytes);
+    bir_diags_init(&result->diags, &result->arena, limits->diagnostics);
+    bir_buf_init(&result->output, limits->output_bytes);
+    bir_buf_init(&result->dumps, limits->output_bytes);
+    bir_buf_init(&result->stats_json, 0);
+    struct job job = { .request = request, .limits = limits, .cancel = cancel, .result = result };
+    enum bir_status status = run(&job);
+    if (status == BIR_OK && result->diags.failed)
+        status = BIR_NOMEM;
+    report_limit(&job, status);
+    locate(&job);
+    if (request->options.stats)
+        write_stats(&job);
+    if (status != BIR_OK) {
+        bir_buf_deinit(&result->output);
+        bir_buf_deinit(&result->dumps);
+    }
+    bir_module_free(job.module);
+    result->status = status;
+    return status;
+}
+
+void bir_compile_result_deinit(struct bir_compile_result *result)
+{
+    bir_buf_deinit(&result->output);
+    bir_buf_deinit(&result->dumps);
+    bir_buf_deinit(&result->stats_json);
+    bir_arena_deinit(&result->arena);
+}
