@@ -290,9 +290,6 @@ static bool resolve_index(const struct access *a, enum isa_rule rule, struct ind
     if (argument->kind != BIR_ARG_PHYSICAL_AP)
         return isa_refuse(problem, rule, "dynamic offset not supported for the index AP");
     struct isa_start start;
-    if (bir_dtype_bytes(argument->dtype) != 4)
-        return isa_refuse(problem, rule, "index vector of type %s, it must be a 4-byte integer",
-                          bir_dtype_name(argument->dtype));
     if (!isa_operand_start((const struct bir_physical_ap *)argument, a->generation, &start, problem))
         return false;
     index->word = start_word(&start) | ISA_ADDR4_INDIRECT;

@@ -31,10 +31,17 @@
     }
 
 /* Condition on the instruction for a row to apply. */
-enum when { ALWAYS, IF_SCALAR_TENSOR_TENSOR, IF_TENSOR_SCAN };
+enum when {
+    ALWAYS,
+    IF_SCALAR_TENSOR_TENSOR,
+    IF_TENSOR_SCAN,
+    IF_CROSS_LANE,    /* a reduction over partitions */
+    IF_SELECT_REDUCE, /* three inputs: SelectReduce under the name CopyPredicated */
+};
+
+enum { AXIS_XYZWC = 4 /* and 5, C: axes that include the partitions */ };
 
 struct row {
-    uint16_t opcode;
     uint8_t role;
     uint8_t first, last; /* positions */
     uint8_t slot[ISA_GENERATIONS];
@@ -42,142 +49,203 @@ struct row {
     uint8_t when;
 };
 
-#define IN       BIR_ROLE_IN
-#define OUT      BIR_ROLE_OUT
-#define OP(name) BIR_OP_##name
+#define IN  BIR_ROLE_IN
+#define OUT BIR_ROLE_OUT
+/* Rows of an opcode; the last one has no flags. */
+#define ROWS(op, ...)                                                                                                  \
+    [BIR_OP_##op] = (const struct row[])                                                                               \
+    {                                                                                                                  \
+        __VA_ARGS__,                                                                                                   \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
 
 /* clang-format off */
-static const struct row rows[] = {
+static const struct row *const rows_of[] = {
     /* Copy family (S4D4_TR): documented. */
-    { OP(TENSOR_COPY), IN, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
-    { OP(TENSOR_COPY), OUT, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
-    { OP(GENERIC_COPY), IN, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
-    { OP(GENERIC_COPY), OUT, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
-    { OP(ABSTRACT_COPY), IN, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 },
-    { OP(ABSTRACT_COPY), OUT, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 },
-    { OP(TENSOR_COPY_DYNAMIC_SRC), IN, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 },
-    { OP(TENSOR_COPY_DYNAMIC_SRC), OUT, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 },
-    { OP(TENSOR_COPY_DYNAMIC_DST), IN, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 },
-    { OP(TENSOR_COPY_DYNAMIC_DST), OUT, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 },
-    { OP(RECIPROCAL), IN, 0, 0, PATTERN(4D), ANY, 0 },
-    { OP(RECIPROCAL), OUT, 0, 0, PATTERN(4D), ANY, 0 },
-    { OP(TENSOR_REDUCE), IN, 0, 0, PATTERN(4D), ANY | ISA_SLOTF_KEEP_UNITS, 0 },
-    { OP(TENSOR_REDUCE), OUT, 0, 0, PATTERN(4D), ANY, 0 },
-    { OP(STREAM_SHUFFLE), IN, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
-    { OP(STREAM_SHUFFLE), OUT, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
-    { OP(STREAM_TRANSPOSE), IN, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
-    { OP(STREAM_TRANSPOSE), OUT, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
-    { OP(POOL), IN, 0, 0, ALL_OF(TENSOR4D), ANY, 0 },
-    { OP(POOL), OUT, 0, 0, ALL_OF(TENSOR4D), ANY, 0 },
-    { OP(INDIRECT_COPY), IN, 0, 0, { ISA_SLOT_INDIRECT20B, ISA_SLOT_INDIRECT20B, ISA_SLOT_MEM_PATTERN4D }, SB | MOVE64, 0 },
-    { OP(INDIRECT_COPY), IN, 1, 1, ALL_OF(NONE), SB | ISA_SLOTF_INDEX | ISA_SLOTF_NO_QUADRANT, 0 },
-    { OP(INDIRECT_COPY), OUT, 0, 0, PATTERN(4D), SB | MOVE64, 0 },
-    { OP(MEMSET), OUT, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
-
+    ROWS(TENSOR_COPY,
+        { IN, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY | MOVE64, 0 }),
+    ROWS(GENERIC_COPY,
+        { IN, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY | MOVE64, 0 }),
+    ROWS(ABSTRACT_COPY,
+        { IN, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 }),
+    ROWS(TENSOR_COPY_DYNAMIC_SRC,
+        { IN, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 }),
+    ROWS(TENSOR_COPY_DYNAMIC_DST,
+        { IN, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY | MOVE64 | GUESS, 0 }),
+    ROWS(RECIPROCAL,
+        { IN, 0, 0, PATTERN(4D), ANY, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY, 0 }),
+    ROWS(TENSOR_REDUCE,
+        { IN, 0, 0, ALL_OF(TENSOR4D), ANY | ISA_SLOTF_KEEP_UNITS, IF_CROSS_LANE },
+        { OUT, 0, 0, ALL_OF(TENSOR4D), ANY, IF_CROSS_LANE },
+        { IN, 0, 0, PATTERN(4D), ANY | ISA_SLOTF_KEEP_UNITS, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY, 0 }),
+    ROWS(STREAM_SHUFFLE,
+        { IN, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY | MOVE64, 0 }),
+    ROWS(STREAM_TRANSPOSE,
+        { IN, 0, 0, PATTERN(4D), ANY | MOVE64, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY | MOVE64, 0 }),
+    ROWS(POOL,
+        { IN, 0, 0, ALL_OF(TENSOR4D), ANY, 0 },
+        { OUT, 0, 0, ALL_OF(TENSOR4D), ANY, 0 }),
+    ROWS(INDIRECT_COPY,
+        { IN, 0, 0, { ISA_SLOT_INDIRECT20B, ISA_SLOT_INDIRECT20B, ISA_SLOT_MEM_PATTERN4D }, SB | MOVE64, 0 },
+        { IN, 1, 1, ALL_OF(NONE), SB | ISA_SLOTF_INDEX | ISA_SLOTF_NO_QUADRANT, 0 },
+        { OUT, 0, 0, PATTERN(4D), SB | MOVE64, 0 }),
+    ROWS(MEMSET,
+        { OUT, 0, 0, PATTERN(4D), ANY | MOVE64, 0 }),
     /* Matmult family. Stationary and moving are read from SBUF, the result goes to PSUM. */
-    { OP(MATMULT), IN, ISA_MATMULT_STATIONARY, ISA_MATMULT_MOVING, PATTERN(3D), SB | ISA_SLOTF_FLOAT32R_IN, 0 },
-    { OP(MATMULT), OUT, 0, 0, PATTERN(3D), PS | ISA_SLOTF_MATMUL_DST, 0 },
-    { OP(MATMULT_SPARSE), IN, 0, 0, { ISA_SLOT_NONE, ISA_SLOT_TENSOR3D, ISA_SLOT_NONE }, SB | GUESS, 0 },
-    { OP(MATMULT_SPARSE), IN, 1, 1, { ISA_SLOT_NONE, ISA_SLOT_TENSOR4D, ISA_SLOT_NONE }, SB, 0 },
-    { OP(MATMULT_SPARSE), IN, 2, REST, { ISA_SLOT_NONE, ISA_SLOT_TENSOR3D, ISA_SLOT_NONE }, SB | GUESS, 0 },
-    { OP(MATMULT_SPARSE), OUT, 0, 0, { ISA_SLOT_NONE, ISA_SLOT_TENSOR3D, ISA_SLOT_NONE }, PS | ISA_SLOTF_MATMUL_DST | GUESS, 0 },
-    { OP(MATMULT_MX), IN, 0, 1, ONLY_V4(MXMEM_PATTERN1D), SB, 0 },
-    { OP(MATMULT_MX), IN, ISA_MATMULT_MX_STATIONARY_SCALE, ISA_MATMULT_MX_MOVING_SCALE, ALL_OF(NONE), SB | ISA_SLOTF_SCALE, 0 },
-    { OP(MATMULT_MX), OUT, 0, 0, ONLY_V4(MEM_PATTERN3D), PS | ISA_SLOTF_MATMUL_DST, 0 },
-    { OP(QUANTIZE_MX), IN, 0, 0, ONLY_V4(MEM_PATTERN3D), ANY, 0 },
-    { OP(QUANTIZE_MX), OUT, 0, 0, ONLY_V4(MXMEM_PATTERN1D), SB, 0 },
-    { OP(QUANTIZE_MX), OUT, ISA_QUANTIZE_MX_SCALE, ISA_QUANTIZE_MX_SCALE, ALL_OF(NONE), SB | ISA_SLOTF_SCALE, 0 },
-
+    ROWS(MATMULT,
+        { IN, ISA_MATMULT_STATIONARY, ISA_MATMULT_MOVING, PATTERN(3D), SB | ISA_SLOTF_FLOAT32R_IN, 0 },
+        { OUT, 0, 0, PATTERN(3D), PS | ISA_SLOTF_MATMUL_DST, 0 }),
+    ROWS(MATMULT_SPARSE,
+        { IN, 0, 0, { ISA_SLOT_NONE, ISA_SLOT_TENSOR3D, ISA_SLOT_NONE }, SB | GUESS, 0 },
+        { IN, 1, 1, { ISA_SLOT_NONE, ISA_SLOT_TENSOR4D, ISA_SLOT_NONE }, SB, 0 },
+        { IN, 2, REST, { ISA_SLOT_NONE, ISA_SLOT_TENSOR3D, ISA_SLOT_NONE }, SB | GUESS, 0 },
+        { OUT, 0, 0, { ISA_SLOT_NONE, ISA_SLOT_TENSOR3D, ISA_SLOT_NONE }, PS | ISA_SLOTF_MATMUL_DST | GUESS, 0 }),
+    ROWS(MATMULT_MX,
+        { IN, 0, 1, ONLY_V4(MXMEM_PATTERN1D), SB, 0 },
+        { IN, ISA_MATMULT_MX_STATIONARY_SCALE, ISA_MATMULT_MX_MOVING_SCALE, ALL_OF(NONE), SB | ISA_SLOTF_SCALE, 0 },
+        { OUT, 0, 0, ONLY_V4(MEM_PATTERN3D), PS | ISA_SLOTF_MATMUL_DST, 0 }),
+    ROWS(QUANTIZE_MX,
+        { IN, 0, 0, ONLY_V4(MEM_PATTERN3D), ANY, 0 },
+        { OUT, 0, 0, ONLY_V4(MXMEM_PATTERN1D), SB, 0 },
+        { OUT, ISA_QUANTIZE_MX_SCALE, ISA_QUANTIZE_MX_SCALE, ALL_OF(NONE), SB | ISA_SLOTF_SCALE, 0 }),
     /* Two sources, or a source and scalars. */
-    { OP(TENSOR_TENSOR), IN, 0, 1, PATTERN(3D), ANY, 0 },
-    { OP(TENSOR_TENSOR), OUT, 0, 0, PATTERN(3D), ANY, 0 },
-    { OP(TENSOR_SCALAR), IN, 0, 0, PATTERN(3D), ANY, 0 },
-    { OP(TENSOR_SCALAR), IN, 1, REST, ALL_OF(ADDR4), ANY, 0 },
-    { OP(TENSOR_SCALAR), OUT, 0, 0, PATTERN(3D), ANY, 0 },
-    { OP(TENSOR_SCALAR_PTR), IN, 0, 0, ALL_OF(TENSOR2D), ANY, IF_SCALAR_TENSOR_TENSOR },
-    { OP(TENSOR_SCALAR_PTR), IN, 1, 1, ALL_OF(ADDR4), ANY, IF_SCALAR_TENSOR_TENSOR },
-    { OP(TENSOR_SCALAR_PTR), IN, 2, 2, ALL_OF(TENSOR2D), ANY, IF_SCALAR_TENSOR_TENSOR },
-    { OP(TENSOR_SCALAR_PTR), OUT, 0, REST, ALL_OF(TENSOR2D), ANY, IF_SCALAR_TENSOR_TENSOR },
-    { OP(TENSOR_SCALAR_PTR), IN, 0, 1, ALL_OF(TENSOR2D), ANY | GUESS, IF_TENSOR_SCAN },
-    { OP(TENSOR_SCALAR_PTR), IN, 2, REST, ALL_OF(ADDR4), ANY | GUESS, IF_TENSOR_SCAN },
-    { OP(TENSOR_SCALAR_PTR), OUT, 0, REST, ALL_OF(TENSOR2D), ANY | GUESS, IF_TENSOR_SCAN },
-    { OP(TENSOR_SCALAR_PTR), IN, 0, 0, PATTERN(3D), ANY, 0 },
-    { OP(TENSOR_SCALAR_PTR), IN, 1, REST, ALL_OF(ADDR4), ANY, 0 },
-    { OP(TENSOR_SCALAR_PTR), OUT, 0, REST, PATTERN(3D), ANY, 0 },
-    { OP(TENSOR_SCALAR_CACHE), IN, 0, 0, PATTERN(3D), ANY | GUESS | ISA_SLOTF_KEEP_UNITS, 0 },
-    { OP(TENSOR_SCALAR_CACHE), IN, 1, REST, ALL_OF(ADDR4), ANY | GUESS, 0 },
-    { OP(TENSOR_SCALAR_CACHE), OUT, 0, REST, PATTERN(3D), ANY | GUESS | ISA_SLOTF_KEEP_UNITS, 0 },
-    { OP(ACTIVATION), IN, 0, 0, { ISA_SLOT_TENSOR3D, ISA_SLOT_TENSOR3D, ISA_SLOT_MEM_PATTERN2D }, ANY, 0 },
-    { OP(ACTIVATION), IN, 1, REST, ALL_OF(ADDR4), ANY, 0 },
-    { OP(ACTIVATION), OUT, 0, 0, { ISA_SLOT_TENSOR3D, ISA_SLOT_TENSOR3D, ISA_SLOT_MEM_PATTERN2D }, ANY, 0 },
-    { OP(ACTIVATION), OUT, 1, REST, { ISA_SLOT_TENSOR3D, ISA_SLOT_TENSOR3D, ISA_SLOT_MEM_PATTERN2D }, ANY | GUESS, 0 },
-    { OP(GENERIC_RELU), IN, 0, 0, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(GENERIC_RELU), OUT, 0, 0, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(EXPONENTIAL), IN, 0, 0, ONLY_V4(MEM_PATTERN2D), ANY | GUESS, 0 },
-    { OP(EXPONENTIAL), IN, 1, REST, ONLY_V4(ADDR4), ANY | GUESS, 0 },
-    { OP(EXPONENTIAL), OUT, 0, REST, ONLY_V4(MEM_PATTERN2D), ANY | GUESS, 0 },
-    { OP(COPY_PREDICATED), IN, 0, 1, PATTERN(3D), ANY, 0 },
-    { OP(COPY_PREDICATED), OUT, 0, 0, PATTERN(3D), ANY, 0 },
-    { OP(SELECT), IN, 0, 2, ALL_OF(TENSOR2D), ANY, 0 },
-    { OP(SELECT), OUT, 0, 0, ALL_OF(TENSOR2D), ANY, 0 },
-    { OP(DROPOUT), IN, 0, 0, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(DROPOUT), IN, 1, REST, ALL_OF(ADDR4), ANY | GUESS, 0 },
-    { OP(DROPOUT), OUT, 0, 0, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(TENSOR_SCALAR_AFFINE_SELECT), IN, 0, REST, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(TENSOR_SCALAR_AFFINE_SELECT), OUT, 0, 0, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(RANGE_SELECT), IN, 0, 0, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(RANGE_SELECT), IN, 1, REST, ALL_OF(ADDR4), ANY | GUESS, 0 },
-    { OP(RANGE_SELECT), OUT, 0, REST, PATTERN(3D), ANY | GUESS, 0 },
-
+    ROWS(TENSOR_TENSOR,
+        { IN, 0, 1, PATTERN(3D), ANY, 0 },
+        { OUT, 0, 0, PATTERN(3D), ANY, 0 }),
+    ROWS(TENSOR_SCALAR,
+        { IN, 0, 0, PATTERN(3D), ANY, 0 },
+        { IN, 1, REST, ALL_OF(ADDR4), ANY, 0 },
+        { OUT, 0, 0, PATTERN(3D), ANY, 0 }),
+    ROWS(TENSOR_SCALAR_PTR,
+        { IN, 0, 0, ALL_OF(TENSOR2D), ANY, IF_SCALAR_TENSOR_TENSOR },
+        { IN, 1, 1, ALL_OF(ADDR4), ANY, IF_SCALAR_TENSOR_TENSOR },
+        { IN, 2, 2, ALL_OF(TENSOR2D), ANY, IF_SCALAR_TENSOR_TENSOR },
+        { OUT, 0, REST, ALL_OF(TENSOR2D), ANY, IF_SCALAR_TENSOR_TENSOR },
+        { IN, 0, 1, ALL_OF(TENSOR2D), ANY | GUESS, IF_TENSOR_SCAN },
+        { IN, 2, REST, ALL_OF(ADDR4), ANY | GUESS, IF_TENSOR_SCAN },
+        { OUT, 0, REST, ALL_OF(TENSOR2D), ANY | GUESS, IF_TENSOR_SCAN },
+        { IN, 0, 0, PATTERN(3D), ANY, 0 },
+        { IN, 1, REST, ALL_OF(ADDR4), ANY, 0 },
+        { OUT, 0, REST, PATTERN(3D), ANY, 0 }),
+    ROWS(TENSOR_SCALAR_CACHE,
+        { IN, 0, 0, PATTERN(3D), ANY | GUESS | ISA_SLOTF_KEEP_UNITS, 0 },
+        { IN, 1, REST, ALL_OF(ADDR4), ANY | GUESS, 0 },
+        { OUT, 0, REST, PATTERN(3D), ANY | GUESS | ISA_SLOTF_KEEP_UNITS, 0 }),
+    ROWS(ACTIVATION,
+        { IN, 0, 0, { ISA_SLOT_TENSOR3D, ISA_SLOT_TENSOR3D, ISA_SLOT_MEM_PATTERN2D }, ANY, 0 },
+        { IN, 1, REST, ALL_OF(ADDR4), ANY, 0 },
+        { OUT, 0, 0, { ISA_SLOT_TENSOR3D, ISA_SLOT_TENSOR3D, ISA_SLOT_MEM_PATTERN2D }, ANY, 0 },
+        { OUT, 1, REST, { ISA_SLOT_TENSOR3D, ISA_SLOT_TENSOR3D, ISA_SLOT_MEM_PATTERN2D }, ANY | GUESS, 0 }),
+    ROWS(GENERIC_RELU,
+        { IN, 0, 0, PATTERN(3D), ANY | GUESS, 0 },
+        { OUT, 0, 0, PATTERN(3D), ANY | GUESS, 0 }),
+    ROWS(EXPONENTIAL,
+        { IN, 0, 0, ONLY_V4(MEM_PATTERN2D), ANY | GUESS, 0 },
+        { IN, 1, REST, ONLY_V4(ADDR4), ANY | GUESS, 0 },
+        { OUT, 0, REST, ONLY_V4(MEM_PATTERN2D), ANY | GUESS, 0 }),
+    ROWS(COPY_PREDICATED,
+        { IN, 0, 2, ALL_OF(TENSOR2D), ANY, IF_SELECT_REDUCE },
+        { OUT, 0, REST, ALL_OF(TENSOR2D), ANY, IF_SELECT_REDUCE },
+        { IN, 0, 1, PATTERN(3D), ANY, 0 },
+        { OUT, 0, 0, PATTERN(3D), ANY, 0 }),
+    ROWS(SELECT,
+        { IN, 0, 2, ALL_OF(TENSOR2D), ANY, 0 },
+        { OUT, 0, 0, ALL_OF(TENSOR2D), ANY, 0 }),
+    ROWS(DROPOUT,
+        { IN, 0, 0, PATTERN(3D), ANY | GUESS, 0 },
+        { IN, 1, REST, ALL_OF(ADDR4), ANY | GUESS, 0 },
+        { OUT, 0, 0, PATTERN(3D), ANY | GUESS, 0 }),
+    ROWS(TENSOR_SCALAR_AFFINE_SELECT,
+        { IN, 0, REST, PATTERN(3D), ANY | GUESS, 0 },
+        { OUT, 0, 0, PATTERN(3D), ANY | GUESS, 0 }),
+    ROWS(RANGE_SELECT,
+        { IN, 0, 0, PATTERN(3D), ANY | GUESS, 0 },
+        { IN, 1, REST, ALL_OF(ADDR4), ANY | GUESS, 0 },
+        { OUT, 0, REST, PATTERN(3D), ANY | GUESS, 0 }),
     /* Batch normalisation. */
-    { OP(BN_STATS), IN, 0, 0, ALL_OF(TENSOR4D), ANY, 0 },
-    { OP(BN_STATS), OUT, 0, 0, ALL_OF(TENSOR2D), ANY, 0 },
-    { OP(BN_STATS_AGGREGATE), IN, 0, REST, ALL_OF(TENSOR4D), ANY | GUESS, 0 },
-    { OP(BN_STATS_AGGREGATE), OUT, 0, 0, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
-    { OP(BN_GRADIENTS), IN, 0, REST, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
-    { OP(BN_GRADIENTS), OUT, 0, 0, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
-    { OP(BN_BACKPROP), IN, 0, REST, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
-    { OP(BN_BACKPROP), OUT, 0, 0, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
-    { OP(BN_BACKPROP2), IN, 0, REST, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
-    { OP(BN_BACKPROP2), OUT, 0, 0, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
-
+    ROWS(BN_STATS,
+        { IN, 0, 0, ALL_OF(TENSOR4D), ANY, 0 },
+        { OUT, 0, 0, ALL_OF(TENSOR2D), ANY, 0 }),
+    ROWS(BN_STATS_AGGREGATE,
+        { IN, 0, REST, ALL_OF(TENSOR4D), ANY | GUESS, 0 },
+        { OUT, 0, 0, ALL_OF(TENSOR2D), ANY | GUESS, 0 }),
+    ROWS(BN_GRADIENTS,
+        { IN, 0, REST, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
+        { OUT, 0, 0, ALL_OF(TENSOR2D), ANY | GUESS, 0 }),
+    ROWS(BN_BACKPROP,
+        { IN, 0, REST, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
+        { OUT, 0, 0, ALL_OF(TENSOR2D), ANY | GUESS, 0 }),
+    ROWS(BN_BACKPROP2,
+        { IN, 0, REST, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
+        { OUT, 0, 0, ALL_OF(TENSOR2D), ANY | GUESS, 0 }),
     /* One source or none, chosen by family. */
-    { OP(IOTA), OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(RAND), OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(RAND2), IN, 0, REST, ALL_OF(ADDR4), ANY | GUESS, 0 },
-    { OP(RAND2), OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(RNG), OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(RAND_GET_STATE), OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(RAND_SET_STATE), IN, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(GET_RAND_STATE), OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(SET_RAND_STATE), IN, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(READ_ACTIVATION_ACCUMULATOR), OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(ACTIVATION_READ_ACCUMULATOR), OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(DVE_READ_ACCUMULATOR), OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(MAX), IN, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(MAX), OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(MAX_INDEX), IN, 0, 1, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(MAX_INDEX), OUT, 0, 0, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(MATCH_REPLACE), IN, 0, 1, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(MATCH_REPLACE), OUT, 0, 0, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(MAX_INDEX_AND_MATCH_REPLACE), IN, 0, 1, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
-    { OP(MAX_INDEX_AND_MATCH_REPLACE), OUT, 0, 1, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
-    { OP(GATHER), IN, 0, 1, PATTERN(3D), ANY | GUESS | ISA_SLOTF_INT64, 0 },
-    { OP(GATHER), OUT, 0, 0, PATTERN(3D), ANY | GUESS | ISA_SLOTF_INT64, 0 },
-    { OP(NONZERO_WITH_COUNT), IN, 0, REST, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(NONZERO_WITH_COUNT), OUT, 0, REST, PATTERN(3D), ANY | GUESS, 0 },
-    { OP(GET_SEQUENCE_BOUNDS), IN, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(GET_SEQUENCE_BOUNDS), OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
-    { OP(SHUFFLE), IN, 0, 0, PATTERN(4D), ANY | GUESS | MOVE64, 0 },
-    { OP(SHUFFLE), OUT, 0, 0, PATTERN(4D), ANY | GUESS | MOVE64, 0 },
-
+    ROWS(IOTA,
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(RAND,
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(RAND2,
+        { IN, 0, REST, ALL_OF(ADDR4), ANY | GUESS, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(RNG,
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(RAND_GET_STATE,
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(RAND_SET_STATE,
+        { IN, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(GET_RAND_STATE,
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(SET_RAND_STATE,
+        { IN, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(READ_ACTIVATION_ACCUMULATOR,
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(ACTIVATION_READ_ACCUMULATOR,
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(DVE_READ_ACCUMULATOR,
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(MAX,
+        { IN, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(MAX_INDEX,
+        { IN, 0, 1, PATTERN(3D), ANY | GUESS, 0 },
+        { OUT, 0, 0, PATTERN(3D), ANY | GUESS, 0 }),
+    ROWS(MATCH_REPLACE,
+        { IN, 0, 1, PATTERN(3D), ANY | GUESS, 0 },
+        { OUT, 0, 0, PATTERN(3D), ANY | GUESS, 0 }),
+    ROWS(MAX_INDEX_AND_MATCH_REPLACE,
+        { IN, 0, 1, ALL_OF(TENSOR2D), ANY | GUESS, 0 },
+        { OUT, 0, 1, ALL_OF(TENSOR2D), ANY | GUESS, 0 }),
+    ROWS(GATHER,
+        { IN, 0, 1, PATTERN(3D), ANY | GUESS | ISA_SLOTF_INT64, 0 },
+        { OUT, 0, 0, PATTERN(3D), ANY | GUESS | ISA_SLOTF_INT64, 0 }),
+    ROWS(NONZERO_WITH_COUNT,
+        { IN, 0, REST, PATTERN(3D), ANY | GUESS, 0 },
+        { OUT, 0, REST, PATTERN(3D), ANY | GUESS, 0 }),
+    ROWS(GET_SEQUENCE_BOUNDS,
+        { IN, 0, 0, PATTERN(4D), ANY | GUESS, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS, 0 }),
+    ROWS(SHUFFLE,
+        { IN, 0, 0, PATTERN(4D), ANY | GUESS | MOVE64, 0 },
+        { OUT, 0, 0, PATTERN(4D), ANY | GUESS | MOVE64, 0 }),
     /* Register code: the SBUF or DRAM side of a register load or save. */
-    { OP(TENSOR_LOAD), IN, 0, REST, ALL_OF(ADDR4), ANY | MOVE64 | GUESS | ISA_SLOTF_NO_QUADRANT | ISA_SLOTF_DRAM, 0 },
-    { OP(TENSOR_SAVE), OUT, 0, REST, ALL_OF(ADDR4), SB | MOVE64 | GUESS | ISA_SLOTF_NO_QUADRANT | ISA_SLOTF_DRAM, 0 },
+    ROWS(TENSOR_LOAD,
+        { IN, 0, REST, ALL_OF(ADDR4), ANY | MOVE64 | GUESS | ISA_SLOTF_NO_QUADRANT | ISA_SLOTF_DRAM, 0 }),
+    ROWS(TENSOR_SAVE,
+        { OUT, 0, REST, ALL_OF(ADDR4), SB | MOVE64 | GUESS | ISA_SLOTF_NO_QUADRANT | ISA_SLOTF_DRAM, 0 }),
 };
 /* clang-format on */
 
-#define N_ROWS (sizeof rows / sizeof rows[0])
+#define N_OPCODES (sizeof rows_of / sizeof rows_of[0])
 
 bool isa_prop_bool(const struct bir_instruction *inst, const char *key)
 {
@@ -220,20 +288,20 @@ static bool row_applies(const struct row *row, const struct bir_instruction *ins
     switch (row->when) {
     case IF_SCALAR_TENSOR_TENSOR: return isa_prop_bool(inst, "is_scalar_tensor_tensor");
     case IF_TENSOR_SCAN: return isa_prop_bool(inst, "is_tensor_tensor_scan");
+    case IF_CROSS_LANE: return isa_prop_enum(inst, "axis", BIR_ENUM_AXIS_LIST, 0) >= AXIS_XYZWC;
+    case IF_SELECT_REDUCE: return bir_instruction_argument_count(inst, BIR_ROLE_IN) > 2;
     default: return true;
     }
 }
 
-/* First row of an opcode: the table is small and rows of one opcode are contiguous, but an encoder asks a million
- * times. */
 static const struct row *row_of(const struct bir_instruction *inst, enum bir_role role, uint32_t position)
 {
-    for (size_t i = 0; i < N_ROWS; i++) {
-        const struct row *row = &rows[i];
-        if (row->opcode == inst->opcode && row->role == role && position >= row->first &&
-            (row->last == REST || position <= row->last) && row_applies(row, inst))
+    if (inst->opcode >= N_OPCODES || !rows_of[inst->opcode])
+        return NULL;
+    for (const struct row *row = rows_of[inst->opcode]; row->flags; row++)
+        if (row->role == role && position >= row->first && (row->last == REST || position <= row->last) &&
+            row_applies(row, inst))
             return row;
-    }
     return NULL;
 }
 

@@ -37,6 +37,9 @@ struct isa_route isa_route_operand(const struct bir_instruction *inst, enum bir_
 /* Positions that Matmult's operands have (choice: lowering.md correction 8; bir-json.md 13.1 has them the other way
  * round). */
 enum { ISA_MATMULT_STATIONARY = 0, ISA_MATMULT_MOVING = 1 };
+/* Positions of CopyPredicated's inputs (choice: the order of the kernel operator's fields; the word has the predicate
+ * first). */
+enum { ISA_COPY_PREDICATED_DATA = 0, ISA_COPY_PREDICATED_PREDICATE = 1 };
 /* Positions of the scales of MatmultMx and QuantizeMx (choice: bir-json.md 13.1 says only that scales are added). */
 enum { ISA_MATMULT_MX_STATIONARY_SCALE = 2, ISA_MATMULT_MX_MOVING_SCALE = 3, ISA_QUANTIZE_MX_SCALE = 1 };
 

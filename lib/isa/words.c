@@ -69,7 +69,7 @@ static void header_sync(struct isa_word_builder *b)
             v[ISA_VAL_SEMAPHORE_VALUE] = (uint64_t)wait->value;
         }
     }
-    if (sync->updates.count > 0)
+    if (sync->updates.count > 0 && !(bir_opcode_flags(b->inst->opcode) & BIR_OPF_DMA))
         header_update(b, sync);
 }
 

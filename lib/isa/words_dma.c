@@ -93,6 +93,23 @@ static void put_side(struct isa_word_builder *b, const struct side *side, enum i
     v[size] = side->elem_bytes & 0xFFFF; /* 0 means 65536 */
 }
 
+/* A transfer signals through the word's own semaphore fields, not through the header (choice: their names say so). */
+static void completion(struct isa_word_builder *b)
+{
+    const struct bir_sync *sync = b->inst->rare ? b->inst->rare->sync : NULL;
+    uint64_t *v = b->values.value;
+    if (!sync || sync->updates.count == 0)
+        return;
+    const struct bir_update *update = &sync->updates.items[0];
+    if (update->props || update->semaphore < 0 || update->semaphore > UINT8_MAX || update->value < 0 ||
+        update->value > UINT8_MAX) {
+        isa_word_unknown(b, "semaphore and increment");
+        return;
+    }
+    v[ISA_VAL_SEMAPHORE] = (uint64_t)update->semaphore;
+    v[ISA_VAL_INCREMENT] = (uint64_t)update->value;
+}
+
 bool isa_words_dma(struct isa_word_builder *b)
 {
     struct side src, dst;
@@ -109,6 +126,6 @@ bool isa_words_dma(struct isa_word_builder *b)
     b->values.value[ISA_VAL_IN_TAG] = isa_dtype_tag(src.access->base.dtype, b->generation);
     b->values.value[ISA_VAL_OUT_TAG] = isa_dtype_tag(dst.access->base.dtype, b->generation);
     isa_word_unknown(b, "priority_class");
-    isa_word_unknown(b, "semaphore and increment");
+    completion(b);
     return isa_word_emit(b, ISA_OP_DMA_DIRECT_2D);
 }

@@ -11,29 +11,51 @@ static void expect_neutral(struct isa_word_builder *b, const char *key, enum bir
         isa_word_unknown(b, key);
 }
 
+/* Both types in one byte, low nibble first. */
+static bool pair_of_tags(struct isa_word_builder *b, uint8_t low, uint8_t high)
+{
+    if (low > 0x0F || high > 0x0F)
+        return isa_word_fail(b, "a packed FP4 type has no place in a pair of types");
+    b->values.value[ISA_VAL_TAGS] = (uint64_t)(low | (unsigned)high << 4);
+    return true;
+}
+
 static bool tensor_tensor(struct isa_word_builder *b)
 {
     const struct isa_operand *second = isa_word_operand(b, BIR_ROLE_IN, 1);
-    bool predicated = b->inst->opcode == BIR_OP_COPY_PREDICATED;
-    if (!isa_word_source_and_destination(b) || (!predicated && !isa_word_alu(b, "op", ISA_VAL_OP0)))
+    if (!isa_word_source_and_destination(b) || !isa_word_alu(b, "op", ISA_VAL_OP0))
         return false;
     if (!second)
         return isa_word_fail(b, "a source or destination has no descriptor");
     b->values.operand[ISA_VAL_SRC1] = second;
-    uint8_t first_tag = b->values.operand[ISA_VAL_SRC0]->tag;
-    if (first_tag > 0x0F || second->tag > 0x0F)
-        return isa_word_fail(b, "a packed FP4 type has no place in a pair of types");
-    b->values.value[ISA_VAL_TAGS] = (uint64_t)(first_tag | (unsigned)second->tag << 4);
-    expect_neutral(b, predicated ? "accumulator_cmd" : "acc", BIR_ENUM_ACCUMULATION);
-    if (predicated) {
-        expect_neutral(b, "reduce_op", BIR_ENUM_ALU_OP);
-        if (isa_prop_bool(b->inst, "reverse_pred"))
-            isa_word_unknown(b, "reverse_pred");
-        bool casts = second->argument->dtype != b->values.operand[ISA_VAL_DST]->argument->dtype;
-        return isa_word_emit(b, casts ? ISA_OP_CAST_PREDICATED : ISA_OP_COPY_PREDICATED);
-    }
+    if (!pair_of_tags(b, b->values.operand[ISA_VAL_SRC0]->tag, second->tag))
+        return false;
+    expect_neutral(b, "acc", BIR_ENUM_ACCUMULATION);
     bool bitwise = isa_alu_is_bitwise(isa_prop_enum(b->inst, "op", BIR_ENUM_ALU_OP, BIR_ALU_BYPASS));
     return isa_word_emit(b, bitwise ? ISA_OP_TENSOR_TENSOR_BITWISE : ISA_OP_TENSOR_TENSOR);
+}
+
+/* The word of TensorTensor without an op: src0 is the predicate, src1 the data. */
+static bool copy_predicated(struct isa_word_builder *b)
+{
+    const struct isa_operand *data = isa_word_operand(b, BIR_ROLE_IN, ISA_COPY_PREDICATED_DATA);
+    const struct isa_operand *predicate = isa_word_operand(b, BIR_ROLE_IN, ISA_COPY_PREDICATED_PREDICATE);
+    if (b->operands->count[BIR_ROLE_IN] > 2)
+        return isa_word_fail(b, "no layout is known for SelectReduce");
+    if (!isa_word_source_and_destination(b))
+        return false;
+    if (!data || !predicate)
+        return isa_word_fail(b, "a source or destination has no descriptor");
+    b->values.operand[ISA_VAL_SRC0] = predicate;
+    b->values.operand[ISA_VAL_SRC1] = data;
+    if (!pair_of_tags(b, predicate->tag, data->tag))
+        return false;
+    expect_neutral(b, "accumulator_cmd", BIR_ENUM_ACCUMULATION);
+    expect_neutral(b, "reduce_op", BIR_ENUM_ALU_OP);
+    if (isa_prop_bool(b->inst, "reverse_pred"))
+        isa_word_unknown(b, "reverse_pred");
+    bool casts = data->argument->dtype != b->values.operand[ISA_VAL_DST]->argument->dtype;
+    return isa_word_emit(b, casts ? ISA_OP_CAST_PREDICATED : ISA_OP_COPY_PREDICATED);
 }
 
 static bool copy(struct isa_word_builder *b)
@@ -112,25 +134,24 @@ static bool tensor_scalar(struct isa_word_builder *b)
 
 enum { BIAS_POINTER = 0, BIAS_IMMEDIATE = 1, TAG_FLOAT32 = 0x0A };
 
-/* ins[1] is the bias, ins[2] the scale, when they are operands (choice: no source gives the order). */
+/* ins[1] is the bias, ins[2] the scale, when they are operands (choice: the order of the kernel operator's fields). */
 static bool activation(struct isa_word_builder *b)
 {
     uint64_t *v = b->values.value;
     const struct isa_operand *bias = isa_word_operand(b, BIR_ROLE_IN, 1);
+    if (isa_prop_bool(b->inst, "is_activate2"))
+        return isa_word_fail(b, "no layout is known for the second form of Activation");
     if (!isa_word_source_and_destination(b))
         return false;
-    uint64_t bias_source = SCALAR_IMMEDIATE;
     v[ISA_VAL_IMM0] = isa_word_float_bits(b->inst, "scale", 0);
     v[ISA_VAL_IMM1] = isa_word_float_bits(b->inst, "alpha", 0);
     if (!scalar_operand(b, 1, ISA_VAL_BIAS_SRC, ISA_VAL_BIAS) || !scalar_operand(b, 2, ISA_VAL_IMM0_SRC, ISA_VAL_IMM0))
         return false;
-    bias_source = v[ISA_VAL_BIAS_SRC];
-    v[ISA_VAL_BIAS_SRC] = bias_source == SCALAR_IMMEDIATE ? BIAS_IMMEDIATE : BIAS_POINTER;
-    uint8_t in_tag = b->values.operand[ISA_VAL_SRC0]->tag, bias_tag = bias ? bias->tag : TAG_FLOAT32;
-    if (in_tag > 0x0F || bias_tag > 0x0F)
-        return isa_word_fail(b, "a packed FP4 type has no place in a pair of types");
-    v[ISA_VAL_TAGS] = (uint64_t)(in_tag | (unsigned)bias_tag << 4);
+    v[ISA_VAL_BIAS_SRC] = v[ISA_VAL_BIAS_SRC] == SCALAR_IMMEDIATE ? BIAS_IMMEDIATE : BIAS_POINTER;
+    if (!pair_of_tags(b, b->values.operand[ISA_VAL_SRC0]->tag, bias ? bias->tag : TAG_FLOAT32))
+        return false;
     expect_neutral(b, "acc", BIR_ENUM_ACCUMULATION);
+    expect_neutral(b, "reduce_op", BIR_ENUM_ALU_OP);
     isa_word_unknown(b, "function"); /* its numbering is not documented */
     return isa_word_emit(b, ISA_OP_ACTIVATION);
 }
@@ -176,8 +197,8 @@ static bool indirect_copy(struct isa_word_builder *b)
 bool isa_words_tensor(struct isa_word_builder *b)
 {
     switch (b->inst->opcode) {
-    case BIR_OP_TENSOR_TENSOR:
-    case BIR_OP_COPY_PREDICATED: return tensor_tensor(b);
+    case BIR_OP_TENSOR_TENSOR: return tensor_tensor(b);
+    case BIR_OP_COPY_PREDICATED: return copy_predicated(b);
     case BIR_OP_TENSOR_REDUCE: return reduce(b);
     case BIR_OP_TENSOR_SCALAR:
     case BIR_OP_TENSOR_SCALAR_PTR: return tensor_scalar(b);
