@@ -19,7 +19,7 @@
 /* Most pairs of an operand, choice (bir-json.md 8.4). */
 enum { OPERAND_MAX_RANK = 5 };
 
-static const struct klr_node *tensor_of_access(const struct klr_node *access)
+const struct klr_node *codegen_access_tensor(const struct klr_node *access)
 {
     switch (access->ctor) {
     case KLR_Access_simple: return klr_node_at(access, KLR_Access_simple_tensor);
@@ -312,7 +312,7 @@ static enum bir_status finish(struct codegen *cg, struct codegen_access *access,
 enum bir_status codegen_access_static(struct codegen *cg, const struct klr_node *access, struct codegen_access *out)
 {
     *out = (struct codegen_access){ .source_offset = codegen_source(access) };
-    BIR_TRY(codegen_tensor_get(cg, tensor_of_access(access), access, &out->tensor));
+    BIR_TRY(codegen_tensor_get(cg, codegen_access_tensor(access), access, &out->tensor));
     out->location = out->tensor->location;
     out->dtype = out->tensor->dtype;
     switch (access->ctor) {

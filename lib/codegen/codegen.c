@@ -54,6 +54,7 @@ static enum bir_status lnc_convert(struct codegen *cg, const struct klr_node *ke
     cg->shared_buffers = klr_list_at(kernel, KLR_LncKernel_sharedBuffers);
     cg->edges = klr_list_at(kernel, KLR_LncKernel_edges);
     cg->n_cores = (uint32_t)bodies->count;
+    BIR_TRY(codegen_survey(cg, bodies, NULL));
     if (cg->n_cores == 0)
         return core_convert(cg, name, 0, NULL);
     for (uint32_t core = 0; core < cg->n_cores; core++) {
@@ -73,6 +74,7 @@ static enum bir_status kernel_convert(struct codegen *cg, const struct klr_node 
     cg->outputs = klr_list_at(kernel, KLR_Kernel_outputs);
     cg->shared_constants = cg->shared_buffers = cg->edges = &none;
     cg->n_cores = 1;
+    BIR_TRY(codegen_survey(cg, NULL, klr_list_at(kernel, KLR_Kernel_body)));
     return core_convert(cg, klr_string_at(kernel, KLR_Kernel_name), 0, klr_list_at(kernel, KLR_Kernel_body));
 }
 

@@ -24,6 +24,11 @@ struct codegen_tensor {
     int64_t pitch_bytes;   /* from one partition row of the location to the next, by its own counting (dims[1]) */
 };
 
+/* Longest row and largest element of the tensors at one address (survey.c). */
+struct codegen_pitch {
+    int64_t row_bytes, elem_bytes;
+};
+
 /* An operand under construction: InstArg of lowering.md 1.14. */
 struct codegen_access {
     const struct codegen_tensor *tensor; /* NULL for a TensorHbm */
@@ -46,6 +51,7 @@ struct codegen {
     /* Of the kernel. */
     const struct klr_list *inputs, *outputs, *shared_constants, *shared_buffers, *edges;
     uint32_t n_cores;
+    struct bir_map pitches; /* name of an on-chip address -> struct codegen_pitch */
 
     /* Of the function under construction. */
     struct bir_function *function;
@@ -82,6 +88,12 @@ const struct bir_str *codegen_text_with(struct codegen *cg, const struct bir_str
 /* Status after an allocation failed in the module's or in the scratch arena. */
 enum bir_status codegen_nomem(const struct codegen *cg);
 
+/* --- survey.c --- */
+
+/* Fills `pitches` from the kernel's tensors and code; either of bodies (lists of blocks) and blocks may be NULL. */
+enum bir_status codegen_survey(struct codegen *cg, const struct klr_list *bodies,
+                               const struct klr_list *blocks) BIR_MUST_CHECK;
+
 /* --- storage.c --- */
 
 /* Storages of the kernel's inputs, outputs and shared buffers in the function just made. */
@@ -100,6 +112,8 @@ enum bir_status codegen_register_get(struct codegen *cg, const struct bir_str *n
 /* The geometry of an access without its runtime offset. */
 enum bir_status codegen_access_static(struct codegen *cg, const struct klr_node *access,
                                       struct codegen_access *out) BIR_MUST_CHECK;
+/* The TensorName of an access of any kind. */
+const struct klr_node *codegen_access_tensor(const struct klr_node *access);
 /* scalarOffset or vectorOffset present. */
 bool codegen_access_is_dynamic(const struct klr_node *access);
 bool codegen_ref_is_dynamic(const struct klr_node *ref);

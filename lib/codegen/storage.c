@@ -138,10 +138,21 @@ enum bir_status codegen_declare_storages(struct codegen *cg)
 /* An Address, checked: what a location needs of it. */
 struct region {
     enum bir_memory_type type;
-    int64_t rows, row_bytes; /* parSize, freeSize */
+    int64_t rows, row_bytes; /* parSize; freeSize, on chip the longest row */
     bool placed;
     uint64_t first_row, first_byte; /* parOffset, freeOffset */
 };
+
+/* Row length of a location at the address: the longest of its tensors', in whole elements, and not above freeSize. */
+static int64_t common_row(const struct codegen *cg, const struct bir_str *address, int64_t free_size)
+{
+    const struct bir_str *name = bir_intern_find(&cg->module->strings, address->text, address->len);
+    const struct codegen_pitch *pitch = name ? bir_map_get(&cg->pitches, name) : NULL;
+    if (!pitch || pitch->row_bytes == 0)
+        return free_size;
+    int64_t row = (pitch->row_bytes + pitch->elem_bytes - 1) / pitch->elem_bytes * pitch->elem_bytes;
+    return row < free_size ? row : free_size;
+}
 
 static enum bir_status region_read(struct codegen *cg, const struct klr_node *tensor, const struct klr_node *place,
                                    struct region *out)
@@ -170,6 +181,7 @@ static enum bir_status region_read(struct codegen *cg, const struct klr_node *te
     out->placed = par || free_offset;
     if (out->type == BIR_MEMORY_DRAM)
         return BIR_OK;
+    out->row_bytes = common_row(cg, klr_string_at(address, KLR_Address_name), out->row_bytes);
     if (rows > CHIP_PARTITIONS || out->first_row > CHIP_PARTITIONS - rows)
         return codegen_fail(cg, "klr-partitions", place, "split the tensor along its first dimension",
                             "address '%.80s' takes partitions %llu to %llu, the memory has %d", name,
