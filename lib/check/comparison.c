@@ -80,8 +80,7 @@ int64_t bir_plan_register_value(const struct bir_plan *plan, uint32_t slot, bool
     return (int64_t)((uint64_t)(uint32_t)low | (uint64_t)(uint32_t)plan->machine.values[slot + 1][lane] << 32);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * symbolic */
+/* --- symbolic --- */
 
 static void sum_terms(const struct bir_plan *plan, const struct bir_operand_affine *affine, int64_t out[LANES])
 {
@@ -195,8 +194,7 @@ static enum bir_status compare_symbolic(struct bir_plan *plan, const struct bir_
     return bir_report_symbolic(plan, site, lane, &points[lane], wrong == 0 ? &m->note : NULL);
 }
 
-/* ----------------------------------------------------------------------------------------------------------------
- * dynamic */
+/* --- dynamic --- */
 
 /* The element offset, modulo 2^64. False: it has no value in this lane, which is an error when *unknown. */
 static bool dynamic_offset(struct bir_plan *plan, const struct bir_operand *operand, unsigned lane, uint64_t *offset,
@@ -235,8 +233,8 @@ static enum bir_status compare_dynamic(struct bir_plan *plan, const struct bir_p
         computed += (uint64_t)site->ap->const_offset_elems;
         if ((computed & mask) != (expected & mask))
             return bir_report_dynamic(plan, site, l, (int64_t)expected, (int64_t)computed);
-        plan->stats->points++;
     }
+    plan->stats->points += plan->active;
     plan->machine.note = (struct bir_machine_fault){ .trap = BIR_TRAP_NONE };
     return BIR_OK;
 }

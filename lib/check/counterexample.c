@@ -55,8 +55,7 @@ static void put_place(struct text *text, const struct bir_plan *plan, const stru
     put(text, ")");
 }
 
-/* ------------------------------------------------------------------------------------------------------ the wrong
- * instruction */
+/* --- the wrong instruction --- */
 
 struct step {
     const char *term;
@@ -202,8 +201,7 @@ static void put_culprit(struct text *text, struct bir_plan *plan, const struct b
             "; every instruction computes its term when it is executed alone: a register was overwritten in between");
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * reports */
+/* --- reports --- */
 
 static enum bir_status report(struct bir_plan *plan, const struct bir_plan_site *site, const struct text *text)
 {

@@ -26,6 +26,8 @@
 /* Value of a register that nothing wrote. */
 #define BIR_MACHINE_RESET_VALUE (-1)
 
+#define BIR_MACHINE_ALU_CACHE 32
+
 enum bir_machine_names { BIR_MACHINE_SYMBOLIC, BIR_MACHINE_PHYSICAL };
 
 enum bir_trap {
@@ -113,6 +115,11 @@ struct bir_machine {
     BIR_VEC(struct bir_machine_table) tables;
     BIR_VEC(struct bir_machine_cell) cells;
     struct bir_map table_of_set, cell_of_location; /* to index + 1 */
+    struct { /* what the property lists of RegisterAlu say, by a few bits of their addresses */
+        const struct bir_props *props;
+        int op; /* enum bir_alu_op, or -1 */
+        bool wide;
+    } alu[BIR_MACHINE_ALU_CACHE];
     struct bir_machine_fault note; /* first overflow or negative offset of a strict operation since it was cleared */
 };
 

@@ -132,8 +132,7 @@ static enum bir_status emit(const struct decoder *d, struct bir_machine_op op)
     return bir_machine_append(m, &op);
 }
 
-/* ------------------------------------------------------------------------------------------------------------
- * RegisterAlu */
+/* --- RegisterAlu --- */
 
 static bool alu_is_unary(int op)
 {
@@ -147,18 +146,31 @@ static bool alu_is_supported(int op)
            op != BIR_ALU_RSQRT;
 }
 
-static int alu_op_of(const struct bir_instruction *inst)
+static int alu_op_of(const struct bir_props *props)
 {
-    const struct bir_prop *prop = bir_props_find(inst->props, "op");
+    const struct bir_prop *prop = bir_props_find(props, "op");
     if (!prop || prop->type != BIR_VALUE_TEXT)
         return -1;
     return bir_enum_value(BIR_ENUM_ALU_OP, prop->u.s->text, prop->u.s->len);
 }
 
-static bool is_64bit(const struct bir_instruction *inst)
+static bool is_64bit(const struct bir_props *props)
 {
-    const struct bir_prop *prop = bir_props_find(inst->props, "is_64bit");
+    const struct bir_prop *prop = bir_props_find(props, "is_64bit");
     return prop && ((prop->type == BIR_VALUE_BOOL && prop->u.b) || (prop->type == BIR_VALUE_INT && prop->u.i != 0));
+}
+
+/* Property lists are shared by equal instructions, so few occur in a module. */
+static int alu_properties(struct bir_machine *m, const struct bir_props *props, bool *wide)
+{
+    size_t i = (uintptr_t)props / 16 % BIR_MACHINE_ALU_CACHE;
+    if (m->alu[i].props != props || !props) {
+        m->alu[i].props = props;
+        m->alu[i].op = alu_op_of(props);
+        m->alu[i].wide = is_64bit(props);
+    }
+    *wide = m->alu[i].wide;
+    return m->alu[i].op;
 }
 
 /* Data in the outputs of an operation that is not understood and need not be. */
@@ -206,13 +218,14 @@ static enum bir_status decode_alu(const struct decoder *d)
     struct words in, out;
     BIR_TRY(flatten(d, BIR_ROLE_IN, 0, &in));
     BIR_TRY(flatten(d, BIR_ROLE_OUT, 0, &out));
-    int alu = alu_op_of(d->inst);
+    bool wide;
+    int alu = alu_properties(d->machine, d->inst->props, &wide);
     if (in.problem || out.problem)
         return malformed(d, in.problem ? in.problem : out.problem);
     if (!alu_is_supported(alu))
         return !d->strict && d->machine->forgiving ? opaque_outputs(d)
                                                    : malformed(d, "no ALU operation the machine knows");
-    if (is_64bit(d->inst))
+    if (wide)
         return decode_alu64(d, alu, &in, &out);
     struct bir_machine_op op = { .code = (uint8_t)alu };
     bool unary = alu_is_unary(alu) && in.n == 1 && !in.has_imm;
@@ -231,8 +244,7 @@ static enum bir_status decode_alu(const struct decoder *d)
     return emit(d, op);
 }
 
-/* -------------------------------------------------------------------------------------------- moves, loads, saves, the
- * rest */
+/* --- moves, loads, saves, the rest --- */
 
 static enum bir_status decode_move(const struct decoder *d)
 {

@@ -27,8 +27,7 @@ static void set_fault(struct lane_fault *fault, enum bir_trap trap, unsigned lan
         *fault = (struct lane_fault){ .trap = trap, .lane = lane, .stops = stops };
 }
 
-/* --------------------------------------------------------------------------------------------------------------- 32
- * bits */
+/* --- 32 bits --- */
 
 static void run_add(const int32_t *a, const int32_t *b, int32_t *out, bool subtract, struct lane_fault *fault)
 {
@@ -52,20 +51,26 @@ static void run_add(const int32_t *a, const int32_t *b, int32_t *out, bool subtr
 
 static void run_mult(const int32_t *a, const int32_t *b, int32_t *out, struct lane_fault *fault)
 {
-    int64_t wrapped = 0;
-    EACH_LANE(l)
-    {
-        int64_t exact = (int64_t)a[l] * b[l];
-        out[l] = (int32_t)(uint32_t)(uint64_t)exact;
-        wrapped |= exact ^ out[l];
-    }
-    if (wrapped == 0)
-        return;
+    EACH_LANE(l) out[l] = (int32_t)((uint32_t)a[l] * (uint32_t)b[l]);
     EACH_LANE(l)
     {
         if ((int64_t)a[l] * b[l] != out[l])
             set_fault(fault, BIR_TRAP_OVERFLOW, l, false);
     }
+}
+
+/* By an immediate, where one bound tells for all lanes that nothing wraps. */
+static void run_mult_imm(const int32_t *a, const int32_t *b, int32_t *out, struct lane_fault *fault)
+{
+    int32_t size = b[0] > 0 ? b[0] : b[0] > INT32_MIN ? -b[0] : INT32_MAX, far = 0;
+    int32_t bound = size > 0 ? INT32_MAX / size : INT32_MAX;
+    EACH_LANE(l)
+    {
+        out[l] = (int32_t)((uint32_t)a[l] * (uint32_t)b[0]);
+        far |= (a[l] > bound) | (a[l] < -bound);
+    }
+    if (far)
+        run_mult(a, b, out, fault);
 }
 
 static void run_divide(const int32_t *a, const int32_t *b, int32_t *out, bool mod, struct lane_fault *fault)
@@ -83,6 +88,24 @@ static void run_divide(const int32_t *a, const int32_t *b, int32_t *out, bool mo
             if (a[l] < 0)
                 set_fault(fault, BIR_TRAP_NEGATIVE_OFFSET, l, false);
         }
+    }
+}
+
+/* By an immediate: without faults when it is positive and no dividend is negative, as in every valid address program.
+ */
+static void run_divide_imm(const int32_t *a, const int32_t *b, int32_t *out, bool mod, struct lane_fault *fault)
+{
+    int32_t sign = 0;
+    EACH_LANE(l) sign |= a[l];
+    if (sign < 0 || b[0] <= 0) {
+        run_divide(a, b, out, mod, fault);
+        return;
+    }
+    uint32_t divisor = (uint32_t)b[0];
+    EACH_LANE(l)
+    {
+        uint32_t quotient = (uint32_t)a[l] / divisor;
+        out[l] = (int32_t)(mod ? (uint32_t)a[l] - quotient * divisor : quotient);
     }
 }
 
@@ -112,7 +135,7 @@ static int32_t shift_right_arithmetic(int32_t value, unsigned count)
         }                                                                                                              \
     } while (0)
 
-static void run_alu(int code, const int32_t *a, const int32_t *b, int32_t *out, struct lane_fault *fault)
+static void run_alu(int code, bool imm, const int32_t *a, const int32_t *b, int32_t *out, struct lane_fault *fault)
 {
     switch ((enum bir_alu_op)code) {
     case BIR_ALU_BYPASS: LANES_OF(x); break;
@@ -123,9 +146,9 @@ static void run_alu(int code, const int32_t *a, const int32_t *b, int32_t *out, 
     case BIR_ALU_LOGICAL_SHIFT_RIGHT: LANES_OF((uint32_t)x >> (y & 31)); break;
     case BIR_ALU_ADD: run_add(a, b, out, false, fault); break;
     case BIR_ALU_SUBTRACT: run_add(a, b, out, true, fault); break;
-    case BIR_ALU_MULT: run_mult(a, b, out, fault); break;
-    case BIR_ALU_DIVIDE: run_divide(a, b, out, false, fault); break;
-    case BIR_ALU_MOD: run_divide(a, b, out, true, fault); break;
+    case BIR_ALU_MULT: (imm ? run_mult_imm : run_mult)(a, b, out, fault); break;
+    case BIR_ALU_DIVIDE: (imm ? run_divide_imm : run_divide)(a, b, out, false, fault); break;
+    case BIR_ALU_MOD: (imm ? run_divide_imm : run_divide)(a, b, out, true, fault); break;
     case BIR_ALU_MAX: LANES_OF(x > y ? x : y); break;
     case BIR_ALU_MIN: LANES_OF(x < y ? x : y); break;
     case BIR_ALU_BITWISE_AND: LANES_OF(x & y); break;
@@ -145,8 +168,7 @@ static void run_alu(int code, const int32_t *a, const int32_t *b, int32_t *out, 
     }
 }
 
-/* --------------------------------------------------------------------------------------------------------------- 64
- * bits */
+/* --- 64 bits --- */
 
 static int64_t join(int32_t low, int32_t high)
 {
@@ -201,8 +223,7 @@ static void run_move(struct bir_machine *m, const struct bir_machine_op *op)
     memcpy(m->values[op->out], low, sizeof(low));
 }
 
-/* -----------------------------------------------------------------------------------------------------------------
- * loads */
+/* --- loads --- */
 
 static void run_load_entry(struct bir_machine *m, const struct bir_machine_op *op, struct lane_fault *fault)
 {
@@ -233,8 +254,7 @@ static void run_data(struct bir_machine *m, const struct bir_machine_op *op)
     memcpy(m->values[op->out], out, sizeof(out));
 }
 
-/* -------------------------------------------------------------------------------------------------------------
- * execution */
+/* --- execution --- */
 
 static void run_op(struct bir_machine *m, const struct bir_machine_op *op, struct lane_fault *fault)
 {
@@ -247,7 +267,7 @@ static void run_op(struct bir_machine *m, const struct bir_machine_op *op, struc
         } else if (!(op->flags & BIR_MACHINE_UNARY)) {
             b = m->values[op->b];
         }
-        run_alu(op->code, a, b, out, fault);
+        run_alu(op->code, (op->flags & BIR_MACHINE_IMM) != 0, a, b, out, fault);
         memcpy(m->values[op->out], out, sizeof(out));
         return;
     }
@@ -295,8 +315,7 @@ bool bir_machine_run(struct bir_machine *machine, uint32_t first, uint32_t end, 
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * threads */
+/* --- threads --- */
 
 static bool compare_floats(enum bir_branch_compare compare, int32_t left, int32_t right)
 {

@@ -17,8 +17,7 @@
 /* Seed 004 (4.7) and correction 8: operand 1 of a Matmult is the moving one. */
 #define MATMULT_MOVING_POSITION 1
 
-/* ------------------------------------------------------------------------------------------------------------
- * expressions */
+/* --- expressions --- */
 
 struct flattening {
     const struct bir_nest *nest;
@@ -135,8 +134,7 @@ static enum bir_status describe_affine(struct bir_operand_context *context, cons
     return BIR_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------
- * blocks */
+/* --- blocks --- */
 
 static int64_t block_number(const struct bir_set *set, uint32_t i)
 {
@@ -173,8 +171,7 @@ static enum bir_status describe_blocks(struct bir_operand_context *context, cons
     return BIR_OK;
 }
 
-/* --------------------------------------------------------------------------------------------------------------
- * operands */
+/* --- operands --- */
 
 /* Elements per partition: product of num over the pairs after the first; -1 when that is no size of anything on a chip.
  */

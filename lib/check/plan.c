@@ -16,8 +16,7 @@
 /* A piece ends at a top-level place once it has this many operations. */
 #define PIECE_OPS 4096
 
-/* --------------------------------------------------------------------------------------------------------------- start
- */
+/* --- start --- */
 
 static enum bir_status watch_slot(struct bir_plan *plan, struct bir_register *reg)
 {
@@ -91,8 +90,7 @@ enum bir_status bir_plan_init(struct bir_plan *plan, const struct bir_plan_input
     return BIR_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------- code
- */
+/* --- code --- */
 
 /* Copies of the watched registers that the instruction writes. */
 static enum bir_status watch_outputs(struct bir_plan *plan, struct bir_instruction *inst)
@@ -128,8 +126,7 @@ enum bir_status bir_plan_add_code(struct bir_plan *plan, struct bir_instruction 
     return BIR_OK;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- sites
- */
+/* --- sites --- */
 
 static enum bir_status wrong_operand(struct bir_plan *plan, const struct bir_operand *operand, const char *problem)
 {
@@ -201,8 +198,7 @@ enum bir_status bir_plan_add_sites(struct bir_plan *plan, struct bir_instruction
     return BIR_OK;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- items
- */
+/* --- items --- */
 
 static enum bir_status add_item(struct bir_plan *plan, enum bir_plan_item_type type, uint32_t first, uint32_t end)
 {

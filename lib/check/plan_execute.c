@@ -10,6 +10,8 @@
  * Full. Outer loops run value by value; the innermost loop takes sixteen values at a time and at least two rounds when
  * it has two iterations. A nest of more than BIR_VALIDATION_FULL_POINTS points is sampled FULL_SAMPLES times instead.
  */
+#include <inttypes.h>
+
 #include "base/random.h"
 #include "check/plan.h"
 
@@ -46,8 +48,37 @@ static enum bir_status poll(struct bir_plan *plan)
     return plan->polls++ % POLL_EVERY == 0 && bir_cancelled(plan->options->cancel) ? BIR_CANCELLED : BIR_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------
- * sample */
+/* The latch adds the stride to the counter, so the counter must survive the whole body, whether or not code behind
+ * reads it. */
+static enum bir_status check_counters(struct bir_plan *plan, const struct bir_plan_loop *loop)
+{
+    for (uint32_t i = 0; i < loop->n_slots; i++) {
+        uint32_t slot = plan->slots.items[loop->first_slot + i];
+        const int32_t *value = plan->machine.values[slot];
+        bool file = plan->machine.names == BIR_MACHINE_PHYSICAL && slot < BIR_MACHINE_FILE_SIZE * PELICAN_ENGINES;
+        for (unsigned l = 0; l < LANES; l++) {
+            int64_t expected = plan->axis[loop->level][l];
+            if (value[l] == (int32_t)(uint32_t)(uint64_t)expected)
+                continue;
+            bir_diag_add(plan->diags, BIR_ERROR, "check-counter", BIR_NO_OFFSET,
+                         "loop over %s: its counter on %s (register id %d) is %" PRId64
+                         " at the start of the body and %" PRId32 " at the end; another register took its place",
+                         loop->name, file ? bir_engine_name((uint8_t)(slot / BIR_MACHINE_FILE_SIZE)) : "its engine",
+                         file ? (int)(slot % BIR_MACHINE_FILE_SIZE) : -1, expected, value[l]);
+            return BIR_INTERNAL;
+        }
+    }
+    return BIR_OK;
+}
+
+/* One iteration (of every lane) of the loop's body. */
+static enum bir_status run_body(struct execution *x, const struct bir_plan_loop *loop, uint32_t item, bool once)
+{
+    BIR_TRY(run_items(x, item + 1, x->plan->items.items[item].end, once));
+    return check_counters(x->plan, loop);
+}
+
+/* --- sample --- */
 
 static void sample_lanes(struct execution *x, const struct bir_plan_loop *loop)
 {
@@ -78,15 +109,14 @@ static enum bir_status sample_loop(struct execution *x, uint32_t item, bool once
             sample_lanes(x, loop);
             x->plan->active = LANES;
         }
-        BIR_TRY(run_items(x, item + 1, x->plan->items.items[item].end, once || round > 0));
+        BIR_TRY(run_body(x, loop, item, once || round > 0));
     }
     x->corners = corners;
     x->plan->active = active;
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------
- * full */
+/* --- full --- */
 
 /* An outer loop: every lane has the same value. */
 static enum bir_status full_outer(struct execution *x, const struct bir_plan_loop *loop, uint32_t item)
@@ -95,7 +125,7 @@ static enum bir_status full_outer(struct execution *x, const struct bir_plan_loo
         BIR_TRY(poll(x->plan));
         for (unsigned l = 0; loop->axis && l < LANES; l++)
             set_lane(x->plan, loop, l, k);
-        BIR_TRY(run_items(x, item + 1, x->plan->items.items[item].end, false));
+        BIR_TRY(run_body(x, loop, item, false));
     }
     return BIR_OK;
 }
@@ -113,7 +143,7 @@ static enum bir_status full_inner(struct execution *x, const struct bir_plan_loo
             for (unsigned l = 0; l < LANES; l++)
                 set_lane(x->plan, loop, l, k + l < trip ? k + l : trip - 1);
             x->plan->active = trip - k < LANES ? (unsigned)(trip - k) : LANES;
-            BIR_TRY(run_items(x, item + 1, x->plan->items.items[item].end, false));
+            BIR_TRY(run_body(x, loop, item, false));
             if (round == 0)
                 counted = *x->plan->stats;
         }
@@ -131,8 +161,7 @@ static enum bir_status full_loop(struct execution *x, uint32_t item)
     return BIR_OK;
 }
 
-/* -----------------------------------------------------------------------------------------------------------------
- * items */
+/* --- items --- */
 
 static enum bir_status run_items(struct execution *x, uint32_t first, uint32_t end, bool once)
 {

@@ -32,8 +32,7 @@ struct threads {
     struct bir_map block_of_name;       /* to index + 1 */
 };
 
-/* -------------------------------------------------------------------------------------------------------------
- * decoding */
+/* --- decoding --- */
 
 static enum bir_status append(struct threads *t, uint8_t code, int64_t imm, struct bir_instruction *inst)
 {
@@ -168,8 +167,7 @@ static enum bir_status decode_thread(struct threads *t, enum bir_engine engine)
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------
- * execution */
+/* --- execution --- */
 
 /* Sets the axis values of the visit, innermost loop fastest. */
 static void set_axes(struct bir_plan *plan, const struct bir_nest *nest, uint64_t visit)

@@ -26,8 +26,7 @@ struct recording {
     enum bir_status status; /* of a callback */
 };
 
-/* ----------------------------------------------------------------------------------------------------------------
- * record */
+/* --- record --- */
 
 /* The nest node of a region, made when missing; NULL for a function's own blocks. Owners are walked before their
  * bodies, so the parent exists. */
@@ -185,8 +184,7 @@ uint64_t bir_validation_operand_count(const struct bir_validation *validation)
     return validation->n_operands;
 }
 
-/* -------------------------------------------------------------------------------------------------------------------
- * run */
+/* --- run --- */
 
 static bool has_loops(const struct bir_function *function)
 {

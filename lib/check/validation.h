@@ -51,10 +51,12 @@ enum bir_status bir_validation_record(const struct bir_module *module, struct bi
 uint64_t bir_validation_operand_count(const struct bir_validation *validation);
 
 /* Executes the lowered module (the one that was recorded) and compares. Uses the registers' scratch fields, so the
- * module must not be shared with another thread. stats are added to. BIR_INTERNAL: the emitted code is wrong; error
- * "check-address-mismatch" (or "check-register-code", "check-register-id", "check-operand-missing") says where.
- * BIR_INVALID: an operand leaves its set ("check-operand-domain"): the input's fault. BIR_CANCELLED, BIR_NOMEM,
- * BIR_LIMIT. */
+ * module must not be shared with another thread. stats are added to.
+ *
+ * BIR_INTERNAL: the emitted code is wrong. "check-address-mismatch" has the counter-example; other codes are
+ * "check-register-code", "check-register-id", "check-operand-missing", "check-counter", "check-branch".
+ * BIR_INVALID: an operand leaves its set ("check-operand-domain"), the input's fault.
+ * BIR_CANCELLED, BIR_NOMEM, BIR_LIMIT. */
 enum bir_status bir_validation_run(struct bir_validation *validation, const struct bir_module *lowered,
                                    const struct bir_validation_options *options, struct bir_diags *diags,
                                    struct bir_validation_stats *stats) BIR_MUST_CHECK;

@@ -130,8 +130,7 @@ static enum bir_trap run_one(struct world *w, struct bir_instruction *inst)
     return w->machine.note.trap;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------
- * ALU */
+/* --- ALU --- */
 
 struct alu_case {
     char op[32], fault[32];
@@ -263,8 +262,7 @@ START_TEST(in_place_and_single_source)
 }
 END_TEST
 
-/* ----------------------------------------------------------------------------------------------------------------
- * moves */
+/* --- moves --- */
 
 START_TEST(moves)
 {
@@ -299,8 +297,7 @@ START_TEST(moves)
 }
 END_TEST
 
-/* -------------------------------------------------------------------------------------------------------- malformed
- * code */
+/* --- malformed code --- */
 
 START_TEST(refuses_malformed_code)
 {
@@ -362,8 +359,7 @@ START_TEST(unwritten_register_is_an_error)
 }
 END_TEST
 
-/* ----------------------------------------------------------------------------------------------------------------
- * loads */
+/* --- loads --- */
 
 static struct bir_location *location_of(struct world *w, const char *set_name, const char *name,
                                         enum bir_memory_type type)
@@ -503,8 +499,7 @@ START_TEST(element_addresses)
 }
 END_TEST
 
-/* ----------------------------------------------------------------------------------------------------------------
- * names */
+/* --- names --- */
 
 START_TEST(physical_names_collide)
 {
@@ -551,8 +546,7 @@ START_TEST(consumers_write_data)
 }
 END_TEST
 
-/* --------------------------------------------------------------------------------------------------------------
- * threads */
+/* --- threads --- */
 
 static enum bir_status count_visit(void *user, int64_t number)
 {

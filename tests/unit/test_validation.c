@@ -1,0 +1,534 @@
+/*
+ * Translation validation: hand-written lowerings of the worked examples with their mutants, then the passes' own
+ * output.
+ *
+ * A vector (tests/vectors/check/NAME.lowered.json) names a module and holds the register program that a person derived
+ * from lowering.md, in a small notation: ["mult", out, in, immediate or register], ["move", out, immediate],
+ * ["pointer", low, high], ["entry", out, low, high],
+ * ["add64", out low, out high, a low, a high, b low, b high]. Every mutant changes one thing and must be refused.
+ */
+#include <jansson.h>
+#include <string.h>
+
+#include "check/machine.h"
+#include "lower_checked.h"
+#include "unit.h"
+
+/* --- hand-written lowerings --- */
+
+struct hand {
+    json_t *vector;
+    struct bir_arena arena;
+    struct bir_diags diags;
+    struct bir_module *module;
+    struct bir_function *function;
+    struct bir_instruction *consumer;
+    struct bir_validation *validation;
+    struct bir_set *table;
+    struct bir_location *pointer;
+    int n_code;
+};
+
+static char *read_vector(const char *area, const char *name, size_t *len)
+{
+    char path[1024];
+    snprintf(path, sizeof(path), "%s/%s/%s", ROOST_VECTORS, area, name);
+    return unit_read_file(path, len);
+}
+
+static const struct bir_str *hand_name(struct hand *h, const char *text)
+{
+    const struct bir_str *name = bir_intern_cstr(&h->module->strings, text);
+    ck_assert_ptr_nonnull(name);
+    return name;
+}
+
+static struct bir_register *hand_register(struct hand *h, const char *name)
+{
+    ck_assert_ptr_nonnull(name);
+    struct bir_register *reg =
+        bir_function_add_register(h->function, hand_name(h, name), (enum bir_engine)h->consumer->engine, 1);
+    ck_assert_ptr_nonnull(reg);
+    return reg;
+}
+
+static struct bir_location *hand_location(struct hand *h, const char *name, enum bir_tensor_kind kind,
+                                          enum bir_dtype dtype)
+{
+    char set_name[64];
+    snprintf(set_name, sizeof(set_name), "%s_set", name);
+    struct bir_set *set = bir_set_new(h->function, hand_name(h, set_name));
+    ck_assert_ptr_nonnull(set);
+    set->kind = (uint8_t)kind;
+    set->base.dtype = (uint8_t)dtype;
+    struct bir_location *location = bir_location_new(set, hand_name(h, name));
+    ck_assert_ptr_nonnull(location);
+    location->type = BIR_MEMORY_DRAM;
+    return location;
+}
+
+/* The value of a key, from the mutant when it has one. */
+static json_t *hand_get(const struct hand *h, const json_t *mutant, const char *key)
+{
+    json_t *value = json_object_get(mutant, key);
+    return value ? value : json_object_get(h->vector, key);
+}
+
+static void hand_tables(struct hand *h, const json_t *mutant, struct bir_set *set)
+{
+    int64_t entries[16];
+    json_t *table = hand_get(h, mutant, "table");
+    size_t n = json_array_size(table);
+    ck_assert_uint_le(n, 16);
+    for (size_t i = 0; i < n; i++)
+        entries[i] = json_integer_value(json_array_get(table, i));
+    struct bir_location *location = hand_location(h, "hand-addr-table", BIR_TENSOR_CONST, BIR_DTYPE_INT32);
+    h->table = location->set;
+    h->table->table_entries = bir_ints_get(h->module, entries, (uint32_t)n);
+    set->addr_table = h->table;
+    h->pointer = hand_location(h, "hand-ADDR", BIR_TENSOR_POINTER, BIR_DTYPE_INT64);
+    h->pointer->pointer_target = location;
+}
+
+static struct bir_instruction *find_instruction(struct bir_function *function, const char *name)
+{
+    struct bir_walk walk;
+    bir_walk_init(&walk, &function->body);
+    for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
+        if (bir_str_is(inst->name, name))
+            return inst;
+    }
+    ck_abort_msg("no instruction %s", name);
+    return NULL;
+}
+
+static void hand_counters(struct hand *h)
+{
+    for (struct bir_instruction *owner = h->consumer->block->region->owner; owner;
+         owner = owner->block->region->owner) {
+        struct bir_loop *loop = owner->rare->loop;
+        json_t *name = json_object_get(json_object_get(h->vector, "counters"), loop->axis->name->text);
+        struct bir_register *reg = hand_register(h, json_string_value(name));
+        loop->axis->registers[h->consumer->engine] = reg;
+        ck_assert(bir_vec_push(&h->module->arena, &loop->registers, reg));
+    }
+}
+
+static void hand_access(struct hand *h, struct bir_instruction *inst, enum bir_role role, const json_t *operand,
+                        enum bir_dtype dtype)
+{
+    if (json_is_integer(operand))
+        ck_assert_ptr_nonnull(bir_add_imm_int(h->module, inst,
+                                              dtype == BIR_DTYPE_UINT64 ? BIR_DTYPE_INT64 : BIR_DTYPE_INT32,
+                                              json_integer_value(operand)));
+    else
+        ck_assert_ptr_nonnull(
+            bir_add_register_access(h->module, inst, role, hand_register(h, json_string_value(operand)), dtype));
+}
+
+static void hand_prop(struct hand *h, struct bir_instruction *inst, const char *op, bool wide)
+{
+    struct bir_prop text = { .type = BIR_VALUE_TEXT, .u.s = hand_name(h, op) },
+                    yes = { .type = BIR_VALUE_BOOL, .u.b = true };
+    text.key = hand_name(h, "op");
+    yes.key = hand_name(h, "is_64bit");
+    inst->props = bir_props_with(h->module, inst->props, "op", &text);
+    if (wide)
+        inst->props = bir_props_with(h->module, inst->props, "is_64bit", &yes);
+    ck_assert_ptr_nonnull(inst->props);
+}
+
+static void hand_load(struct hand *h, struct bir_instruction *inst, const json_t *line, bool entry)
+{
+    struct bir_pair one = { 1, 1 };
+    const struct bir_pattern *pattern = bir_pattern_get(h->module, &one, 1);
+    if (!entry) {
+        ck_assert_ptr_nonnull(
+            bir_add_physical_ap(h->module, inst, BIR_ROLE_IN, h->pointer, pattern, 0, BIR_DTYPE_INT64));
+        hand_access(h, inst, BIR_ROLE_OUT, json_array_get(line, 1), BIR_DTYPE_INT32);
+        hand_access(h, inst, BIR_ROLE_OUT, json_array_get(line, 2), BIR_DTYPE_INT32);
+        return;
+    }
+    struct bir_register_ap *ap =
+        (struct bir_register_ap *)bir_argument_new(h->module, inst, BIR_ARG_REGISTER_AP, BIR_ROLE_IN, BIR_DTYPE_INT32);
+    ck_assert_ptr_nonnull(ap);
+    bir_argument_set_location(&ap->base, &h->table->base, false, true);
+    ap->pattern = pattern;
+    ap->address = hand_register(h, json_string_value(json_array_get(line, 2)));
+    hand_access(h, inst, BIR_ROLE_IN, json_array_get(line, 3), BIR_DTYPE_INT32);
+    hand_access(h, inst, BIR_ROLE_OUT, json_array_get(line, 1), BIR_DTYPE_INT32);
+}
+
+static void hand_instruction(struct hand *h, const json_t *line)
+{
+    const char *op = json_string_value(json_array_get(line, 0));
+    char name[64], alu[32];
+    snprintf(name, sizeof(name), "hand-%d", h->n_code++);
+    bool move = strcmp(op, "move") == 0, pointer = strcmp(op, "pointer") == 0, entry = strcmp(op, "entry") == 0;
+    bool wide = strstr(op, "64") != NULL;
+    enum bir_opcode opcode = move ? BIR_OP_REGISTER_MOVE : pointer || entry ? BIR_OP_TENSOR_LOAD : BIR_OP_REGISTER_ALU;
+    struct bir_instruction *inst =
+        bir_instruction_new(h->module, opcode, (enum bir_engine)h->consumer->engine, hand_name(h, name));
+    ck_assert_ptr_nonnull(inst);
+    if (pointer || entry) {
+        hand_load(h, inst, line, entry);
+    } else {
+        enum bir_dtype dtype = wide ? BIR_DTYPE_UINT64 : BIR_DTYPE_INT32;
+        size_t outs = wide ? 2 : 1;
+        for (size_t i = 1; i < json_array_size(line); i++)
+            hand_access(h, inst, i <= outs ? BIR_ROLE_OUT : BIR_ROLE_IN, json_array_get(line, i), dtype);
+        snprintf(alu, sizeof(alu), "%.*s", (int)(strlen(op) - (wide ? 2 : 0)), op);
+        if (!move)
+            hand_prop(h, inst, alu, wide);
+    }
+    bir_instruction_insert_before(h->consumer, inst);
+}
+
+static void hand_replace(struct hand *h, const json_t *mutant)
+{
+    uint32_t position = (uint32_t)json_integer_value(json_object_get(h->vector, "position"));
+    struct bir_argument *old = bir_instruction_argument(h->consumer, BIR_ROLE_IN, position);
+    ck_assert_int_eq(old->kind, BIR_ARG_SYMBOLIC_AP);
+    struct bir_register_ap *ap = (struct bir_register_ap *)bir_argument_new_before(h->module, old, BIR_ARG_REGISTER_AP,
+                                                                                   (enum bir_dtype)old->dtype);
+    ck_assert_ptr_nonnull(ap);
+    ap->pattern = bir_argument_pattern(old);
+    ap->const_sub_tensor_id = -1;
+    ap->address = hand_register(h, json_string_value(hand_get(h, mutant, "regref")));
+    ap->offset = hand_register(h, json_string_value(hand_get(h, mutant, "reg_ap_offset")));
+    ap->sub_tensor = hand_register(h, json_string_value(hand_get(h, mutant, "reg_sub_tensor_id")));
+    bir_argument_set_location(&ap->base, old->location, false, true);
+    bir_argument_remove(old);
+}
+
+/* Reads the module, records it, and lowers it by the vector's code, with the mutant's change if there is one. */
+static void hand_init(struct hand *h, json_t *vector, const json_t *mutant)
+{
+    size_t len;
+    memset(h, 0, sizeof(*h));
+    h->vector = vector;
+    bir_arena_init(&h->arena, 0);
+    bir_diags_init(&h->diags, &h->arena, 20);
+    char *text = read_vector("integration", json_string_value(json_object_get(vector, "module")), &len);
+    struct bir_read_options options = { .strict = false };
+    ck_assert_int_eq(bir_module_read_json(text, len, &options, &h->diags, &h->module), BIR_OK);
+    free(text);
+    h->function = h->module->functions;
+    h->consumer = find_instruction(h->function, json_string_value(json_object_get(vector, "instruction")));
+    hand_counters(h);
+    ck_assert_int_eq(bir_validation_record(h->module, &h->arena, &h->validation), BIR_OK);
+    ck_assert_uint_eq(bir_validation_operand_count(h->validation), 1);
+    uint32_t position = (uint32_t)json_integer_value(json_object_get(vector, "position"));
+    hand_tables(h, mutant, bir_argument_set(bir_instruction_argument(h->consumer, BIR_ROLE_IN, position)));
+    json_t *code = json_object_get(vector, "code"), *at = json_object_get(mutant, "at");
+    for (size_t i = 0; i < json_array_size(code); i++) {
+        json_t *line = json_array_get(code, i);
+        if (at && (size_t)json_integer_value(at) == i)
+            line = json_object_get(mutant, "code");
+        if (!json_is_null(line))
+            hand_instruction(h, line);
+    }
+    hand_replace(h, mutant);
+}
+
+static void hand_deinit(struct hand *h)
+{
+    bir_module_free(h->module);
+    bir_arena_deinit(&h->arena);
+}
+
+static enum bir_status hand_run(struct hand *h, enum bir_validation_mode mode, struct bir_validation_stats *stats)
+{
+    struct bir_validation_options options = { .mode = mode, .seed = 11 };
+    memset(stats, 0, sizeof(*stats));
+    return bir_validation_run(h->validation, h->module, &options, &h->diags, stats);
+}
+
+/* The address that the program in front of `consumer` computes at one iteration. */
+static int64_t execute_address(struct bir_instruction *consumer, const struct bir_register_ap *ap, const json_t *at)
+{
+    struct bir_arena arena;
+    struct bir_diags diags;
+    struct bir_machine m;
+    struct bir_machine_fault fault;
+    uint32_t slot;
+    bir_arena_init(&arena, 0);
+    bir_diags_init(&diags, &arena, 10);
+    ck_assert_int_eq(bir_machine_init(&m, &arena, &diags, BIR_MACHINE_SYMBOLIC, 1, 100), BIR_OK);
+    for (struct bir_instruction *owner = consumer->block->region->owner; owner; owner = owner->block->region->owner) {
+        const struct pelican_axis *axis = owner->rare->loop->axis;
+        ck_assert_int_eq(bir_machine_slot(&m, axis->registers[consumer->engine], &slot), BIR_OK);
+        bir_machine_set(&m, slot, (int32_t)json_integer_value(json_object_get(at, axis->name->text)));
+    }
+    for (struct bir_instruction *inst = consumer->block->first; inst != consumer; inst = inst->next)
+        ck_assert_int_eq(bir_machine_decode(&m, inst, true), BIR_OK);
+    ck_assert(bir_machine_run(&m, 0, m.ops.count, &fault));
+    ck_assert_int_eq(bir_machine_slot(&m, ap->address, &slot), BIR_OK);
+    int64_t address = m.values[slot][0];
+    bir_arena_deinit(&arena);
+    return address;
+}
+
+/* The addresses of lowering.md section 15, computed by the code in front of the vector's instruction. */
+static void check_addresses(const json_t *vector, struct bir_function *function)
+{
+    struct bir_instruction *consumer =
+        find_instruction(function, json_string_value(json_object_get(vector, "instruction")));
+    uint32_t position = (uint32_t)json_integer_value(json_object_get(vector, "position"));
+    const struct bir_argument *arg = bir_instruction_argument(consumer, BIR_ROLE_IN, position);
+    json_t *addresses = json_object_get(vector, "addresses");
+    ck_assert_int_eq(arg->kind, BIR_ARG_REGISTER_AP);
+    for (size_t i = 0; i < json_array_size(addresses); i++) {
+        const json_t *at = json_array_get(addresses, i);
+        ck_assert_int_eq(execute_address(consumer, (const struct bir_register_ap *)arg, at),
+                         json_integer_value(json_object_get(at, "address")));
+    }
+}
+
+static json_t *load_vector(const char *name)
+{
+    size_t len;
+    char *text = read_vector("check", name, &len);
+    json_error_t error;
+    json_t *vector = json_loadb(text, len, 0, &error);
+    ck_assert_msg(vector != NULL, "%s:%d: %s", name, error.line, error.text);
+    free(text);
+    return vector;
+}
+
+static void check_hand_written(const char *name)
+{
+    json_t *vector = load_vector(name);
+    struct bir_validation_stats stats;
+    struct hand h;
+    hand_init(&h, vector, NULL);
+    check_addresses(vector, h.function);
+    enum bir_status status = hand_run(&h, BIR_VALIDATION_FULL, &stats);
+    ck_assert_msg(status == BIR_OK, "%s", h.diags.first ? h.diags.first->message : "?");
+    ck_assert_uint_eq(stats.operands, 1);
+    ck_assert_int_eq((int64_t)stats.points, json_integer_value(json_object_get(vector, "points")));
+    ck_assert_int_eq(hand_run(&h, BIR_VALIDATION_SAMPLE, &stats), BIR_OK);
+    ck_assert_uint_ge(stats.points, 12); /* corners and 8 seeded points */
+    hand_deinit(&h);
+    json_decref(vector);
+}
+
+START_TEST(worked_example_sb)
+{
+    check_hand_written("loop_sb.lowered.json");
+}
+END_TEST
+
+START_TEST(worked_example_psum)
+{
+    check_hand_written("loop_psum_matmult.lowered.json");
+}
+END_TEST
+
+/* --- mutants --- */
+
+static void check_mutants(const char *name, size_t at_least)
+{
+    json_t *vector = load_vector(name), *mutants = json_object_get(vector, "mutants");
+    size_t n = json_array_size(mutants);
+    ck_assert_uint_ge(n, at_least);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *mutant = json_array_get(mutants, i);
+        const char *title = json_string_value(json_object_get(mutant, "name"));
+        for (int mode = BIR_VALIDATION_SAMPLE; mode <= BIR_VALIDATION_FULL; mode++) {
+            struct hand h;
+            struct bir_validation_stats stats;
+            hand_init(&h, vector, mutant);
+            enum bir_status status = hand_run(&h, (enum bir_validation_mode)mode, &stats);
+            ck_assert_msg(status == BIR_INTERNAL && h.diags.errors == 1, "%s: mutant '%s' survives %s", name, title,
+                          mode == BIR_VALIDATION_FULL ? "full" : "sample");
+            if (mode == BIR_VALIDATION_FULL)
+                printf("caught: %s: %s\n", title, h.diags.first->message);
+            hand_deinit(&h);
+        }
+    }
+    printf("%s: %zu of %zu mutants caught, sampled and in full\n", name, n, n);
+    json_decref(vector);
+}
+
+START_TEST(mutants_sb)
+{
+    check_mutants("loop_sb.lowered.json", 60);
+}
+END_TEST
+
+START_TEST(mutants_psum)
+{
+    check_mutants("loop_psum_matmult.lowered.json", 10);
+}
+END_TEST
+
+/* The counter-example names everything that the reader of a bug report needs. */
+START_TEST(counter_example)
+{
+    json_t *vector = load_vector("loop_sb.lowered.json");
+    json_t *mutant =
+        json_pack("{s:s,s:i,s:[s,s,s,i]}", "name", "stride", "at", 14, "code", "mult", "R3", "R3", 0x20000);
+    struct bir_validation_stats stats;
+    struct hand h;
+    hand_init(&h, vector, mutant);
+    ck_assert_int_eq(hand_run(&h, BIR_VALIDATION_FULL, &stats), BIR_INTERNAL);
+    /* First point in loop order where t / 512 is not 0: i=0, j=1, t = 16392, partition 32. */
+    ck_assert_str_eq(h.diags.first->code, "check-address-mismatch");
+    ck_assert_str_eq(
+        h.diags.first->message,
+        "instruction act0, ins[0] on xbuf_set at (i=0, j=1): expected address 0x801010, computed 0x401010; "
+        "first wrong instruction hand-14 (RegisterAlu): partition part must be 8388608, is 4194304");
+    hand_deinit(&h);
+    json_decref(mutant);
+    json_decref(vector);
+}
+END_TEST
+
+/* --- the passes' output --- */
+
+static const char *const loop_modules[] = { "loop_sb.json", "loop_psum_matmult.json", "loop_sb_matmult.json",
+                                            "loop_three_operands.json" };
+
+static void lower_file(struct lower_checked *l, const char *name, enum bir_validation_mode mode)
+{
+    size_t len;
+    char *text = read_vector("integration", name, &len);
+    lower_checked_run(l, text, len, NULL, 0, mode, 5);
+    ck_assert_msg(l->status == BIR_OK, "%s: %s", name, lower_checked_error(l));
+    free(text);
+}
+
+START_TEST(lowered_loop_modules)
+{
+    static const struct {
+        uint64_t operands, points;
+    } expected[] = { { 1, 16 }, { 1, 4 }, { 1, 4 }, { 3, 12 } };
+    for (unsigned i = 0; i < 4; i++) {
+        struct lower_checked l;
+        lower_file(&l, loop_modules[i], BIR_VALIDATION_FULL);
+        ck_assert_uint_eq(l.symbolic.operands, expected[i].operands);
+        ck_assert_uint_eq(l.symbolic.points, expected[i].points);
+        ck_assert_uint_eq(l.physical.points, expected[i].points);
+        ck_assert_uint_eq(l.physical.not_lowered, 0);
+        lower_checked_deinit(&l);
+        lower_file(&l, loop_modules[i], BIR_VALIDATION_SAMPLE);
+        ck_assert_uint_ge(l.physical.points, 10 * expected[i].operands);
+        lower_checked_deinit(&l);
+    }
+}
+END_TEST
+
+START_TEST(lowered_addresses)
+{
+    static const char *const vectors[] = { "loop_sb.lowered.json", "loop_psum_matmult.lowered.json" };
+    for (unsigned i = 0; i < 2; i++) {
+        json_t *vector = load_vector(vectors[i]);
+        struct lower_checked l;
+        lower_file(&l, json_string_value(json_object_get(vector, "module")), BIR_VALIDATION_FULL);
+        check_addresses(vector, l.module->functions);
+        lower_checked_deinit(&l);
+        json_decref(vector);
+    }
+}
+END_TEST
+
+static enum bir_status validate_again(struct lower_checked *l, enum bir_validation_mode mode)
+{
+    struct bir_validation_options options = { .mode = mode, .seed = 3, .registers = BIR_VALIDATION_REGISTERS_PHYSICAL };
+    struct bir_validation_stats stats = { 0 };
+    return bir_validation_run(l->validation, l->module, &options, &l->diags, &stats);
+}
+
+static struct bir_register *find_register(struct lower_checked *l, const char *part)
+{
+    struct bir_function *f = l->module->functions;
+    for (uint32_t i = 0; i < f->storages.count; i++) {
+        if (f->storages.items[i]->tag == BIR_STORAGE_REGISTER && strstr(f->storages.items[i]->name->text, part))
+            return (struct bir_register *)f->storages.items[i];
+    }
+    ck_abort_msg("no register %s", part);
+    return NULL;
+}
+
+/* Gives one register the id of another, as a wrong colouring would. */
+START_TEST(wrong_colours)
+{
+    static const struct {
+        const char *name, *steals;
+    } cases[] = {
+        { "_RegAPOffset_", "_RegTemp_" },
+        { "_RegSubTensorId_", "_RegTemp_" },
+        { "_RegDramAddr0_", "_RegDramAddr1_" },
+        { "_RegDramAddr1_", "_RegTemp_" },
+        { "_RegTemp1_", "_RegDramAddr0_" },
+        { "_RegAPAddr_", "_RegTemp_" },
+        { "_RegAPAddr_", "_RegAPOffset_" },
+        { "_RegAPAddr_", "_RegSubTensorId_" },
+        { "_RegTemp_", "i-iv-" },
+        { "_RegAPAddr_", "i-iv-" },
+        { "_RegAPAddr_", "j-iv-" },
+        { "_RegTemp1_", "j-iv-" },
+        { "i-iv-", "j-iv-" },
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (int mode = BIR_VALIDATION_SAMPLE; mode <= BIR_VALIDATION_FULL; mode++) {
+            struct lower_checked l;
+            lower_file(&l, "loop_sb.json", BIR_VALIDATION_FULL);
+            ck_assert_int_eq(validate_again(&l, BIR_VALIDATION_FULL), BIR_OK);
+            find_register(&l, cases[i].name)->physical_id = find_register(&l, cases[i].steals)->physical_id;
+            enum bir_status status = validate_again(&l, (enum bir_validation_mode)mode);
+            ck_assert_msg(status == BIR_INTERNAL, "%s with the id of %s survives", cases[i].name, cases[i].steals);
+            if (mode == BIR_VALIDATION_FULL)
+                printf("caught: %s takes the id of %s: %s\n", cases[i].name, cases[i].steals, lower_checked_error(&l));
+            lower_checked_deinit(&l);
+        }
+    }
+}
+END_TEST
+
+/* A register that no id was given, or a changed result operand. */
+START_TEST(wrong_operands)
+{
+    for (int i = 0; i < 7; i++) {
+        struct lower_checked l;
+        lower_file(&l, "loop_sb.json", BIR_VALIDATION_FULL);
+        struct bir_instruction *act = find_instruction(l.module->functions, "act0");
+        struct bir_register_ap *ap = (struct bir_register_ap *)bir_instruction_argument(act, BIR_ROLE_IN, 0);
+        struct bir_pair pairs[] = { { 512, 32 }, { 1, 63 } };
+        switch (i) {
+        case 0: ap->address->physical_id = -1; break;
+        case 1: ap->pattern = bir_pattern_get(l.module, pairs, 2); break;
+        case 2: ap->base.dtype = BIR_DTYPE_FLOAT32; break;
+        case 3: ap->address_is_offset = true; break;
+        case 4: ap->const_offset_elems = 1; break;
+        case 5: bir_argument_remove(&ap->base); break;
+        default: bir_instruction_unlink(act); break;
+        }
+        ck_assert_msg(validate_again(&l, BIR_VALIDATION_SAMPLE) == BIR_INTERNAL, "case %d survives", i);
+        ck_assert_uint_eq(l.diags.errors, 1);
+        lower_checked_deinit(&l);
+    }
+}
+END_TEST
+
+START_TEST(cancelled)
+{
+    struct lower_checked l;
+    struct bir_cancel cancel = { .set = true };
+    struct bir_validation_options options = { .cancel = &cancel };
+    struct bir_validation_stats stats = { 0 };
+    lower_file(&l, "loop_sb.json", BIR_VALIDATION_FULL);
+    ck_assert_int_eq(bir_validation_run(l.validation, l.module, &options, &l.diags, &stats), BIR_CANCELLED);
+    lower_checked_deinit(&l);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        worked_example_sb,    worked_example_psum, mutants_sb,    mutants_psum,   counter_example,
+        lowered_loop_modules, lowered_addresses,   wrong_colours, wrong_operands, cancelled,
+    };
+    return UNIT_RUN("validation", tests);
+}
