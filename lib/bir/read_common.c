@@ -256,24 +256,26 @@ enum bir_status read_origin(struct read_context *ctx, uint8_t *origin)
     return BIR_OK;
 }
 
+/* Integers that int64 cannot hold keep their text; other numbers are doubles. */
 static enum bir_status read_number(struct read_context *ctx, struct bir_prop *prop)
 {
     struct bir_number number;
     size_t start = bir_json_value_offset(&ctx->json);
     BIR_TRY(bir_json_number(&ctx->json, &number));
-    switch (number.kind) {
-    case BIR_NUMBER_I64:
+    struct bir_slice text = { .text = ctx->json.text + start, .len = ctx->json.pos - start };
+    if (number.kind == BIR_NUMBER_I64) {
         prop->type = BIR_VALUE_INT;
         prop->u.i = number.i64;
         return BIR_OK;
-    case BIR_NUMBER_U64: break; /* kept as text, the property list has no unsigned */
-    case BIR_NUMBER_DOUBLE:
+    }
+    bool is_fraction =
+        memchr(text.text, '.', text.len) || memchr(text.text, 'e', text.len) || memchr(text.text, 'E', text.len);
+    if (is_fraction) {
         prop->type = BIR_VALUE_FLOAT;
         prop->u.f = number.f64;
         return BIR_OK;
     }
     prop->type = BIR_VALUE_JSON;
-    struct bir_slice text = { .text = ctx->json.text + start, .len = ctx->json.pos - start };
     return intern(ctx, text, &prop->u.s);
 }
 

@@ -28,7 +28,8 @@ static enum bir_status read_term(struct read_context *ctx, struct term_list *lis
             BIR_TRY(bir_json_i64(&ctx->json, &term.coef));
         else
             return read_fail(ctx, "bir-unknown-key", NULL, ctx->json.value_start, "remove it",
-                             "a term of a runtime offset has no key \"%.60s\"", text.len ? text.text : "");
+                             "a term of a runtime offset has no key \"%.*s\"", text.len > 60 ? 60 : (int)text.len,
+                             text.text);
     }
     BIR_TRY(ctx->json.status);
     if (!term.expr)

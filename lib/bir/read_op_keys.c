@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 
+#include "base/json_writer.h"
 #include "bir/read.h"
 
 static enum bir_status fail_type(struct read_context *ctx, const struct read_pending *p, const struct bir_op_key *row)
@@ -43,6 +44,13 @@ static enum bir_status make_expr_list(struct read_context *ctx, struct read_pend
     return BIR_OK;
 }
 
+/* An integer beyond int64, kept as text. */
+static bool is_large_number(const struct bir_prop *prop)
+{
+    return prop->type == BIR_VALUE_JSON &&
+           (prop->u.s->text[0] == '-' || (prop->u.s->text[0] >= '0' && prop->u.s->text[0] <= '9'));
+}
+
 static enum bir_status check_integer(struct read_context *ctx, struct read_pending *p, const struct bir_op_key *row)
 {
     bool is_integral = p->prop.type == BIR_VALUE_FLOAT && p->prop.u.f >= -0x1p53 && p->prop.u.f <= 0x1p53 &&
@@ -53,14 +61,18 @@ static enum bir_status check_integer(struct read_context *ctx, struct read_pendi
     }
     if (p->prop.type == BIR_VALUE_INT && (row->type == BIR_OPKEY_INT || p->prop.u.i >= 0))
         return BIR_OK;
-    bool is_large = p->prop.type == BIR_VALUE_JSON && p->prop.u.s->text[0] >= '1' && p->prop.u.s->text[0] <= '9';
-    return is_large && row->type == BIR_OPKEY_UINT ? BIR_OK : fail_type(ctx, p, row);
+    return is_large_number(&p->prop) && p->prop.u.s->text[0] != '-' && row->type == BIR_OPKEY_UINT
+               ? BIR_OK
+               : fail_type(ctx, p, row);
 }
 
 static enum bir_status check_float(struct read_context *ctx, struct read_pending *p, const struct bir_op_key *row)
 {
     if (p->prop.type == BIR_VALUE_INT) {
         p->prop.u.f = (double)p->prop.u.i;
+        p->prop.type = BIR_VALUE_FLOAT;
+    } else if (is_large_number(&p->prop)) {
+        p->prop.u.f = bir_parse_double(p->prop.u.s->text, p->prop.u.s->len);
         p->prop.type = BIR_VALUE_FLOAT;
     }
     bool is_text =
