@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "bir/json.h"
+#include "isa/explain.h"
 #include "isa/operand.h"
 #include "isa/words.h"
 #include "isa_tsv.h"
@@ -761,6 +762,38 @@ START_TEST(architectures_without_encoder_are_named)
 }
 END_TEST
 
+START_TEST(explanations_tell_every_step)
+{
+    setup(BIR_ARCH_GEN3);
+    struct bir_location *t = new_location("t", BIR_MEMORY_SB, 128, 8192);
+    t->addr_bytes = 0x200;
+    struct bir_instruction *inst = new_instruction(BIR_OP_TENSOR_COPY, BIR_ENGINE_DVE, "i");
+    struct bir_argument *in = add(inst, BIR_ROLE_IN, t, PATTERN({ 4096, 32 }, { 512, 4 }, { 64, 8 }, { 1, 64 }),
+                                  32 * 4096, BIR_DTYPE_BFLOAT16);
+    add(inst, BIR_ROLE_OUT, t, PATTERN({ 4096, 32 }, { 512, 4 }, { 64, 8 }, { 1, 64 }), 32 * 4096, BIR_DTYPE_BFLOAT16);
+    isa_explain_instruction(&out, inst, ISA_V3);
+    bir_buf_putc(&out, '\0');
+    static const char *const expected[] = {
+        "offset 131072 elements, pattern [4096,32][512,4][64,8][1,64]",
+        "partition 0 + 32 rows of the offset = 32, byte 0x200",
+        "address: 32 * 0x40000 + 0x200 = 0x800200",
+        "slot: TENSOR4D (20 bytes) by TensorCopy ins[0] on v3; may be in SBUF or PSUM",
+        "step 0 @4, step 1 @6",
+        "word 1: Copy",
+        "@12 src",
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        ck_assert_msg(strstr(out.data, expected[i]) != NULL, "no \"%s\" in\n%s", expected[i], out.data);
+    out.len = 0;
+    t->addr_bytes = 0x38000;
+    isa_explain_operand(&out, in, 0, ISA_V3);
+    bir_buf_putc(&out, '\0');
+    ck_assert_ptr_nonnull(strstr(out.data, "refused: access leaves the partition"));
+    ck_assert_ptr_nonnull(strstr(out.data, "hint: "));
+    teardown();
+}
+END_TEST
+
 /* --- words of the fact sheet --- */
 
 static json_t *find_named(json_t *array, const char *name)
@@ -849,6 +882,7 @@ int main(void)
         binary_output_is_framed,
         every_format_is_deterministic_and_cancels,
         architectures_without_encoder_are_named,
+        explanations_tell_every_step,
         words_have_the_bytes_of_the_sheet,
     };
     return UNIT_RUN("isa_encode", tests);
