@@ -199,17 +199,14 @@ static bool read_deadline(const struct call *call, uint64_t *deadline_ms)
 {
     const struct proto_limits *limits = &call->server->options->limits;
     const json_t *value = json_object_get(call->message->params, "deadline_ms");
-    *deadline_ms = limits->deadline_ms < limits->max_deadline_ms ? limits->deadline_ms : limits->max_deadline_ms;
-    if (!value)
-        return true;
-    json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < 1 || (uint64_t)number > limits->max_deadline_ms) {
-        session_reply_error(call->session, &call->message->id, PROTO_ERROR_PARAMS, NULL,
-                            "deadline_ms is not an integer from 1 to %llu",
-                            (unsigned long long)limits->max_deadline_ms);
+    uint64_t wanted = limits->deadline_ms;
+    if (value && (!json_is_integer(value) || json_integer_value(value) < 1)) {
+        refuse(call, PROTO_ERROR_PARAMS, "deadline_ms is not a positive integer");
         return false;
     }
-    *deadline_ms = (uint64_t)number;
+    if (value)
+        wanted = (uint64_t)json_integer_value(value);
+    *deadline_ms = wanted < limits->max_deadline_ms ? wanted : limits->max_deadline_ms;
     return true;
 }
 

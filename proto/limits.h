@@ -33,7 +33,7 @@
     X(held_bytes, PROTO_MIB(2048), 0, UINT64_MAX >> 1, "request payloads held at once, all connections together")      \
     X(output_queue_bytes, PROTO_MIB(1), 4096, UINT32_MAX, "unsent reply bytes above which a connection is not read")   \
     X(deadline_ms, 600000, 1, 86400000, "time for a request that names no deadline")                                   \
-    X(max_deadline_ms, 3600000, 1, 86400000, "longest deadline a request may name")
+    X(max_deadline_ms, 3600000, 1, 86400000, "longest deadline; a request that names a longer one gets this")
 
 struct proto_limits {
 #define PROTO_LIMIT_FIELD(name, value, smallest, largest, help) uint64_t name;

@@ -1,5 +1,6 @@
 /* L1: order of eviction, the byte budget, and what happens to an entry whose bytes have changed. Memo: full comparison.
  */
+#define _GNU_SOURCE
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,112 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/cli/cli.h"
+
+enum cli_exit cli_fail(enum cli_exit status, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fputs("roost: error: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return status;
+}
+
+void cli_verbose(const struct cli *cli, const char *fmt, ...)
+{
+    if (!cli->verbose)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    fputs("roost: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+enum cli_exit cli_write(int fd, const char *name, const void *bytes, size_t len)
+{
+    const char *at = bytes;
+    while (len > 0) {
+        ssize_t n = write(fd, at, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return cli_fail(CLI_USAGE, "cannot write to %s: %s", name, strerror(errno));
+        at += n;
+        len -= (size_t)n;
+    }
+    return CLI_DONE;
+}
+
+bool cli_colour(const struct cli *cli, int fd)
+{
+    const char *no_color = getenv("NO_COLOR");
+    if (cli->color == CLI_COLOR_AUTO)
+        return isatty(fd) && !(no_color && no_color[0]);
+    return cli->color == CLI_COLOR_ALWAYS;
+}
+
+/* The roostd beside this program: installed in one directory with it, or in the build tree. */
+static const char *daemon_beside(char *path, size_t size)
+{
+    static const char *const places[] = { "roostd", "../daemon/roostd" };
+    char self[2048];
+    const char *named = getenv("ROOST_DAEMON");
+    if (named && named[0])
+        return named;
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (len < 0)
+        return NULL;
+    self[len] = '\0';
+    char *slash = strrchr(self, '/');
+    if (!slash)
+        return NULL;
+    slash[1] = '\0';
+    for (size_t i = 0; i < 2; i++)
+        if ((size_t)snprintf(path, size, "%s%s", self, places[i]) < size && access(path, X_OK) == 0)
+            return path;
+    return NULL;
+}
+
+roost *cli_client(const struct cli *cli, bool start)
+{
+    char path[4096];
+    struct roost_options options = { .size = sizeof options,
+                                     .socket = cli->socket,
+                                     .start = start && cli->daemon == CLI_DAEMON_START,
+                                     .daemon = daemon_beside(path, sizeof path),
+                                     .timeout_ms = cli->timeout_ms,
+                                     .client = "roost" };
+    return roost_new(&options);
+}
+
+enum cli_exit cli_print_help(const struct cli_command *command)
+{
+    struct bir_buf text;
+    bir_buf_init(&text, 0);
+    cli_put_help(command, &text);
+    enum cli_exit status = text.status == BIR_OK ? cli_write(STDOUT_FILENO, "standard output", text.data, text.len)
+                                                 : cli_fail(CLI_INTERNAL, "out of memory");
+    bir_buf_deinit(&text);
+    return status;
+}
+
+int cli_main(int argc, char **argv)
+{
+    struct cli cli = { 0 };
+    bir_buf_init(&cli.options_json, 0);
+    enum cli_exit status = cli_parse(&cli, argc, argv);
+    if (status == CLI_DONE && cli.help)
+        status = cli_print_help(cli.command);
+    else if (status == CLI_DONE)
+        status = cli.command->run(&cli);
+    bir_buf_deinit(&cli.options_json);
+    return (int)status;
+}

@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+"""The command line, with and without a daemon."""
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from harness import ROOST, ROOSTD, SOURCE, TIMEOUT, Daemon, main
+
+SAMPLES = SOURCE / 'tests' / 'vectors' / 'integration'
+GOOD = SAMPLES / 'loop_sb.json'
+GENERATE = os.environ.get('ROOST_GENERATE', '')
+METHODS = ('lower', 'encode', 'convert', 'check')
+
+
+def all_samples():
+    """Every module of the tree that is meant as an input, and some that are broken."""
+    vectors = SOURCE / 'tests' / 'vectors'
+    found = sorted(SAMPLES.glob('*.json')) + sorted((vectors / 'klr').glob('*.klr'))
+    return found + sorted((vectors / 'klr-bad').glob('*.klr'))[:10]
+
+
+class Place(unittest.TestCase):
+    """A directory and an environment without a daemon."""
+
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix='roost-cli-', dir='/tmp')
+        self.directory = pathlib.Path(self.temporary.name)
+        self.socket = self.directory / 'sock'
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def env(self, **more):
+        env = {k: v for k, v in os.environ.items() if k not in ('NO_COLOR', 'XDG_RUNTIME_DIR')}
+        return {**env, 'ROOST_SOCKET': str(self.socket), 'ROOST_DAEMON': ROOSTD, **more}
+
+    def run_roost(self, *arguments, input=None, socket=None, env=None, **more):
+        env = env or self.env(**({'ROOST_SOCKET': str(socket)} if socket else {}))
+        kind = {'input': input} if input is not None else {'stdin': subprocess.DEVNULL}
+        return subprocess.run([ROOST, *map(str, arguments)], capture_output=True, timeout=TIMEOUT, env=env, **kind, **more)
+
+    def expect(self, status, *arguments, **more):
+        result = self.run_roost(*arguments, **more)
+        self.assertEqual(result.returncode, status, (arguments, result.stderr[:2000], result.stdout[:200]))
+        return result
+
+
+class InProcess(Place):
+    def test_methods(self):
+        lowered = self.expect(0, 'lower', GOOD)
+        self.assertEqual(lowered.stderr, b'')
+        module = json.loads(lowered.stdout)
+        self.assertIn('functions', module)
+        self.assertNotIn(b'\n', lowered.stdout.rstrip(b'\n'))
+        again = self.expect(0, 'convert', '-', input=lowered.stdout)
+        self.assertEqual(json.loads(again.stdout), module)
+        self.assertEqual(self.expect(0, 'check', GOOD).stdout, b'')
+        self.assertEqual(json.loads(self.expect(0, 'check', '--format=json', GOOD).stdout), [])
+        encoded = json.loads(self.expect(0, 'encode', GOOD).stdout)
+        self.assertEqual(set(encoded), {'arch', 'functions'})
+
+    def test_options_stand_anywhere(self):
+        expected = self.expect(0, 'convert', '--indent=4', GOOD).stdout
+        self.assertIn(b'\n    "', expected)
+        for arguments in (['--indent', '4', 'convert', GOOD], ['convert', GOOD, '--indent', '4'],
+                          ['--daemon=never', 'convert', '--indent=4', '--', GOOD],
+                          ['--no-daemon', '--indent=4', 'convert', '--input-format=bir-json', GOOD],
+                          ['--no-daemon', '--indent=4', 'convert', '--to', 'bir-json', '--input_format=auto', GOOD]):
+            self.assertEqual(self.expect(0, *arguments).stdout, expected)
+
+    def test_output_file(self):
+        out = self.directory / 'out'
+        expected = self.expect(0, 'lower', GOOD).stdout
+        for arguments in (['-o', out], [f'-o{out}'], [f'--output={out}'], ['--output', out]):
+            self.assertEqual(self.expect(0, 'lower', *arguments, GOOD).stdout, b'')
+            self.assertEqual(out.read_bytes(), expected)
+            out.unlink()
+        self.expect(2, 'lower', '-o', self.directory / 'no' / 'such', GOOD)
+        self.expect(1, 'lower', '-o', out, '-', input=b'{')
+        self.assertFalse(out.exists(), 'a failed compile writes nothing')
+        self.expect(2, 'lower', '-o', '/dev/full', GOOD)
+
+    def test_bad_input(self):
+        for method in METHODS:
+            result = self.expect(1, method, '-', input=b'{"functions": [}')
+            text = result.stdout if method == 'check' else result.stderr
+            self.assertRegex(text.decode(), r'^<stdin>:1:\d+: error: .* \[json-[a-z-]+\]')
+            self.assertEqual(result.stderr if method == 'check' else result.stdout, b'')
+            result = self.expect(1, method, '--format=json', '-', input=b'{"functions": [}')
+            diagnostics = json.loads(result.stdout if method == 'check' else result.stderr)
+            self.assertEqual(diagnostics[0]['severity'], 'error')
+            self.assertEqual(set(diagnostics[0]) - {'vendor'}, {'severity', 'code', 'pointer', 'offset', 'message', 'hint'})
+        bad = self.directory / 'bad name.json'
+        bad.write_bytes(b'{\n  "functions": 7\n}')
+        self.assertTrue(self.expect(1, 'check', bad).stdout.startswith(str(bad).encode() + b':2:'))
+
+    def test_usage(self):
+        for arguments in ([], ['nonsense'], ['lower', '--nonsense', GOOD], ['lower', GOOD, GOOD], ['lower', '--check=maybe', GOOD],
+                          ['lower', '--indent=x', GOOD], ['lower', '--indent=99', GOOD], ['lower', '--indent'],
+                          ['lower', '--strict=yes', GOOD], ['lower', '/no/such/file'], ['lower', SAMPLES],
+                          ['stats', '--strict'], ['stats', 'extra'], ['ping', '-o', 'x'], ['lower', '--faithful', GOOD],
+                          ['check', '--indent=2', GOOD], ['lower', '--format=bin', GOOD], ['lower', '--to=bir-json', GOOD],
+                          ['lower', '--timeout=0', GOOD], ['lower', '--timeout=soon', GOOD], ['lower', '--daemon=maybe', GOOD],
+                          ['lower', '--color=red', GOOD], ['stats', '--daemon=never'], ['-x'], ['--s', 'x', 'sock']):
+            result = self.expect(2, *arguments)
+            self.assertTrue(result.stderr.startswith(b'roost: error: '), result.stderr)
+            self.assertEqual(result.stderr.count(b'\n'), 1)
+            self.assertEqual(result.stdout, b'')
+
+    def test_help(self):
+        overview = self.expect(0, '--help').stdout
+        self.assertEqual(overview, self.expect(0, 'help').stdout)
+        commands = re.findall(r'^  ([a-z]+) +\S', overview.decode(), re.M)
+        self.assertGreaterEqual(len(commands), 9)
+        for command in commands:
+            text = self.expect(0, command, '-h').stdout.decode()
+            self.assertIn(f'usage: roost {command}', text)
+            # What help offers, the parser takes: a flag or a value of the first choice.
+            for name, argument in re.findall(r'--([a-z-]+)(?:=(\S+))?\n', text):
+                if name in ('help', 'version', 'socket', 'output', 'timeout', 'passes', 'print-after', 'daemon', 'no-daemon'):
+                    continue
+                value = '' if not argument else '=' + ('2' if argument == 'N' else argument.split('|')[0])
+                result = self.run_roost(command, f'--{name}{value}', '--daemon=never', *([GOOD] if 'FILE' in text.split('\n')[0] else []))
+                self.assertNotIn(b'option', result.stderr, (command, name))
+
+    def test_terminal_gets_indented_output(self):
+        def on_terminal(*arguments):
+            master, slave = pty.openpty()
+            process = subprocess.Popen([ROOST, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
+                                       env=self.env())
+            os.close(slave)
+            data = b''
+            try:
+                while chunk := os.read(master, 65536):
+                    data += chunk
+            except OSError:
+                pass
+            os.close(master)
+            process.wait(TIMEOUT)
+            return data.replace(b'\r\n', b'\n')
+        expected = self.expect(0, 'convert', '--indent=2', GOOD).stdout
+        self.assertEqual(on_terminal('convert', GOOD), expected + b'\n' * (not expected.endswith(b'\n')))
+        compact = self.expect(0, 'convert', GOOD).stdout
+        self.assertEqual(on_terminal('convert', '--indent=0', GOOD).rstrip(b'\n'), compact.rstrip(b'\n'))
+        bad = self.directory / 'bad'
+        bad.write_bytes(b'{')
+        self.assertIn(b'\x1b[', on_terminal('check', bad))
+        self.assertNotIn(b'\x1b[', on_terminal('check', '--color=never', bad))
+        self.assertIn(b'\x1b[', self.expect(1, 'check', '--color=always', bad).stdout)
+        self.assertNotIn(b'\x1b[', self.expect(1, 'check', bad).stdout)
+
+    def test_stats_option(self):
+        result = self.expect(0, 'lower', '--stats', GOOD)
+        self.assertIsInstance(json.loads(result.stderr), dict)
+
+    def test_print_after(self):
+        result = self.expect(0, 'lower', '--print-after=all', GOOD)
+        self.assertEqual(result.stdout, self.expect(0, 'lower', GOOD).stdout)
+        self.assertGreater(len(result.stderr), 1000)
+
+    def test_broken_pipe(self):
+        process = subprocess.Popen([ROOST, 'convert', '--indent=8', str(GOOD)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env())
+        process.stdout.close()
+        self.assertIn(process.wait(TIMEOUT), (0, 2, -signal.SIGPIPE))
+        process.stderr.close()
+
+
+class Service(Place):
+    def test_sock(self):
+        self.assertEqual(self.expect(0, 'sock').stdout.decode(), f'{self.socket}\n')
+        self.assertEqual(self.expect(0, 'sock', '--socket=/a/b').stdout, b'/a/b\n')
+        self.assertIn(b'ROOST_SOCKET', self.expect(0, 'sock', '-v').stderr)
+        env = self.env(XDG_RUNTIME_DIR='/x/y')
+        del env['ROOST_SOCKET']
+        self.assertEqual(self.expect(0, 'sock', env=env).stdout, b'/x/y/roost/sock\n')
+        long = self.expect(2, 'sock', '--socket=' + 'x' * 108)
+        self.assertIn(b'108 bytes', long.stderr)
+        self.assertIn(b'107', long.stderr)
+
+    def test_without_daemon(self):
+        for command in ('ping', 'stats'):
+            result = self.expect(3, command)
+            self.assertIn(str(self.socket).encode(), result.stderr)
+            self.assertFalse(self.socket.exists())
+        self.expect(3, 'lower', '--daemon=require', GOOD)
+        self.expect(3, 'version', '--daemon=require')
+        self.expect(3, 'stop', '--daemon=require')
+        self.expect(0, 'stop')
+        self.assertEqual(self.expect(0, 'version').stdout.count(b'\n'), 1)
+        verbose = self.expect(0, 'lower', '-v', GOOD)
+        self.assertIn(b'in process', verbose.stderr)
+        self.assertFalse(self.socket.exists())
+
+    def test_with_daemon(self):
+        with Daemon() as daemon:
+            s = daemon.path
+            self.assertIn(b'answers in', self.expect(0, 'ping', socket=s).stdout)
+            self.assertGreaterEqual(json.loads(self.expect(0, 'ping', '--format=json', socket=s).stdout)['round_trip_us'], 0)
+            self.expect(0, 'lower', GOOD, socket=s)
+            verbose = self.expect(0, 'lower', '--verbose', GOOD, socket=s)
+            self.assertIn(b'(l1)', verbose.stderr)
+            stats = json.loads(self.expect(0, 'stats', '--format', 'json', socket=s).stdout)
+            self.assertEqual(stats['requests']['lower'], 2)
+            self.assertRegex(self.expect(0, 'stats', socket=s).stdout.decode(), r'(?m)^requests\.lower +2$')
+            version = self.expect(0, 'version', socket=s).stdout.decode().split('\n')
+            self.assertEqual(version[0].replace('roost ', ''), version[1].replace('roostd ', ''))
+            both = json.loads(self.expect(0, 'version', '--format=json', socket=s).stdout)
+            self.assertEqual(both['build_id'], both['daemon']['build_id'])
+            self.expect(0, 'stop', socket=s)
+            self.assertEqual(daemon.process.poll(), 0, 'stop returns when the daemon has ended')
+            self.expect(0, 'stop', socket=s)
+
+    def test_timeout(self):
+        with Daemon('--debug-hold-ms=20000') as daemon:
+            started = time.monotonic()
+            self.expect(4, 'lower', '--timeout=0.3', GOOD, socket=daemon.path)
+            self.assertLess(time.monotonic() - started, 15)
+
+    def test_interrupt_cancels_in_the_daemon(self):
+        with Daemon('--debug-hold-ms=30000') as daemon:
+            process = subprocess.Popen([ROOST, 'lower', str(GOOD)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL, env=self.env(ROOST_SOCKET=str(daemon.path)))
+            daemon.until(lambda s: s['jobs']['active'] == 1, 'the job starts')
+            process.send_signal(signal.SIGINT)
+            process.wait(TIMEOUT)
+            daemon.until(lambda s: s['jobs']['active'] == 0, 'the job ends')
+
+    def test_auto_start(self):
+        first = self.expect(0, '--daemon=start', 'lower', '-v', GOOD)
+        self.assertIn(b'(miss)', first.stderr)
+        self.assertIn(b'(l1)', self.expect(0, 'lower', '-v', GOOD).stderr)
+        self.expect(0, 'ping', '--daemon=require')
+        self.expect(0, 'stop')
+        self.assertFalse(self.socket.exists())
+
+    def test_start_failure_is_told(self):
+        self.socket.write_text('in the way')
+        result = self.expect(3, '--daemon=start', 'lower', GOOD)
+        self.assertIn(b'roost: error: ', result.stderr)
+        env = self.env(ROOST_SOCKET=str(self.directory / 'other'), ROOST_DAEMON='/no/such/roostd')
+        self.assertIn(b'not found', self.expect(3, '--daemon=start', 'lower', GOOD, env=env).stderr)
+
+    def test_started_daemon_holds_no_pipe(self):
+        """A build that reads our output to its end must not wait for the daemon."""
+        process = subprocess.Popen([ROOST, '--daemon=start', 'lower', str(GOOD)], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env(), cwd=self.directory)
+        out, err = process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertTrue(out)
+        pid = json.loads(self.expect(0, 'version', '--format=json').stdout)['daemon'] and self.daemon_pid()
+        links = [os.readlink(f'/proc/{pid}/fd/{fd}') for fd in (0, 1, 2)]
+        self.assertEqual(links, ['/dev/null'] * 3)
+        self.assertEqual(os.readlink(f'/proc/{pid}/cwd'), '/')
+        self.assertEqual(os.getsid(pid) != os.getsid(0), True)
+        self.expect(0, 'stop')
+
+    def daemon_pid(self):
+        from harness import Connection
+        with Connection(self.socket) as connection:
+            return connection.hello['pid']
+
+    def test_sixteen_starters(self):
+        processes = [subprocess.Popen([ROOST, '--daemon=start', 'lower', str(GOOD)], stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env()) for _ in range(16)]
+        results = [p.communicate(timeout=TIMEOUT) for p in processes]
+        self.assertEqual({p.returncode for p in processes}, {0}, results)
+        self.assertEqual(len({out for out, _ in results}), 1)
+        stats = json.loads(self.expect(0, 'stats', '--format=json').stdout)
+        self.assertEqual(stats['requests']['lower'], 16)
+        self.assertEqual(stats['jobs']['compiles'], 1)
+        self.expect(0, 'stop')
+
+
+class SameBytes(Place):
+    def test_daemon_and_process_agree(self):
+        option_sets = {'lower': ([], ['--indent=2'], ['--check=full', '--verify-each']), 'encode': ([], ['--format=text'], ['--format=bin'], ['--keep-going']),
+                       'convert': ([], ['--faithful'], ['--strict']), 'check': ([], ['--format=json'], ['--strict'])}
+        count = 0
+        with Daemon() as daemon:
+            for sample in all_samples():
+                for method, sets in option_sets.items():
+                    for options in sets:
+                        alone = self.run_roost(method, '--no-daemon', *options, sample)
+                        self.assertIn(alone.returncode, (0, 1), alone.stderr)
+                        for _ in range(2):
+                            served = self.run_roost(method, '--daemon=require', *options, sample, socket=daemon.path)
+                            self.assertEqual(served.returncode, alone.returncode, (sample, method, options, served.stderr))
+                            self.assertTrue(served.stdout == alone.stdout, (sample, method, options))
+                            self.assertEqual(served.stderr, alone.stderr, (sample, method, options))
+                        count += 1
+        self.assertGreaterEqual(count, 7 * 13)
+
+
+class Generated(Place):
+    def test_completions_and_man_page(self):
+        def generate(*arguments):
+            return subprocess.run([GENERATE, *arguments], capture_output=True, timeout=TIMEOUT, check=True).stdout.decode()
+        man = generate('man', str(SOURCE / 'client' / 'man' / 'roost.1.in'))
+        self.assertNotIn('@GENERATED@', man)
+        overview = self.expect(0, '--help').stdout.decode()
+        options = re.findall(r'--([a-z][a-z-]+)(?:=\S+)?\n', overview)
+        commands = re.findall(r'^  ([a-z]+) +\S', overview, re.M)
+        self.assertGreater(len(options), 15)
+        for shell in ('bash', 'zsh', 'fish'):
+            text = generate(shell)
+            for name in options:
+                self.assertIn(f'-l {name} ' if shell == 'fish' else f'--{name}', text)
+            for name in commands:
+                self.assertIn(name, text)
+        for name in options:
+            self.assertIn(f'--{name}', man)
+        script = ('source /dev/stdin; COMP_WORDS=(roost "$@"); COMP_CWORD=$#; _roost; echo "${COMPREPLY[@]}"')
+
+        def complete(*words):
+            return subprocess.run(['bash', '-c', script, 'bash', *words], input=generate('bash'), capture_output=True,
+                                  text=True, timeout=TIMEOUT).stdout.split()
+        self.assertEqual(complete('lo'), ['lower'])
+        self.assertEqual(complete('lower', '--daemon', '=', 're'), ['require'])
+        self.assertIn('--verify-each', complete('lower', '--ver'))
+        self.assertNotIn('--verify-each', complete('stats', '--ver'))
+
+
+if __name__ == '__main__':
+    main()
