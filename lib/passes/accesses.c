@@ -6,7 +6,8 @@
  * registers inside expressions (runtime offsets, loop bounds, conditions, affine op keys); registers that semaphore
  * waits name
  *
- * A write under a predicate may not happen, so it counts as a read too: the old value must survive.
+ * A write under a predicate may not happen, and one of the low half of a pair leaves the high half: both count as a
+ * read too, because the old value must survive.
  */
 #include "passes/liveness.h"
 
@@ -15,9 +16,15 @@
 struct collector {
     struct bir_liveness *live;
     bir_access_vec *out;
-    bool def; /* of the operand at hand */
+    bool def, use; /* of the operand at hand */
     bool failed;
 };
+
+bool bir_access_is_partial(const struct bir_argument *arg)
+{
+    return arg->kind == BIR_ARG_REGISTER_ACCESS && arg->location &&
+           ((const struct bir_register *)arg->location)->num_physical == 2 && bir_dtype_bytes(arg->dtype) == 4;
+}
 
 static void add_access(struct collector *c, struct bir_register *reg, bool def, bool use)
 {
@@ -38,7 +45,7 @@ static bool operand_register(void *user, struct bir_register *reg, struct bir_re
 {
     struct collector *c = user;
     (void)slot;
-    add_access(c, reg, c->def, !c->def);
+    add_access(c, reg, c->def, c->use);
     return !c->failed;
 }
 
@@ -109,6 +116,7 @@ static void add_instruction(struct collector *c, struct bir_instruction *inst)
     for (int role = 0; role < BIR_ROLE_COUNT; role++) {
         BIR_EACH_ARGUMENT (arg, inst, role) {
             c->def = role == BIR_ROLE_OUT && arg->kind == BIR_ARG_REGISTER_ACCESS;
+            c->use = !c->def || bir_access_is_partial(arg);
             bir_argument_each_register(arg, operand_register, c);
         }
     }

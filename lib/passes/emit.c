@@ -235,6 +235,16 @@ void bir_emit_move_imm(struct bir_emitter *e, struct bir_register *dst, int64_t 
     finish(e, inst);
 }
 
+void bir_emit_move_low(struct bir_emitter *e, struct bir_register *pair, struct bir_register *src)
+{
+    struct bir_instruction *inst = begin(e, BIR_OP_REGISTER_MOVE);
+    if (!inst)
+        return;
+    add_register_operand(e, inst, BIR_ROLE_IN, src, BIR_EMIT_DTYPE);
+    add_register_operand(e, inst, BIR_ROLE_OUT, pair, BIR_EMIT_DTYPE);
+    finish(e, inst);
+}
+
 void bir_emit_alu_reg_imm(struct bir_emitter *e, enum bir_alu_op op, struct bir_register *dst, struct bir_register *src,
                           int64_t imm)
 {

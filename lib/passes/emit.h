@@ -43,6 +43,8 @@ void bir_emitter_place(struct bir_emitter *e, struct bir_instruction *position, 
 void bir_emitter_suffix(struct bir_emitter *e, const char *suffix);
 
 void bir_emit_move_imm(struct bir_emitter *e, struct bir_register *dst, int64_t imm);
+/* The low half of a 2-wide register := a 1-wide one (the 32-bit access of the pair names its low half). */
+void bir_emit_move_low(struct bir_emitter *e, struct bir_register *pair, struct bir_register *src);
 /* dst := src op imm, dst := a op b; 64 bits wide when dst is. */
 void bir_emit_alu_reg_imm(struct bir_emitter *e, enum bir_alu_op op, struct bir_register *dst, struct bir_register *src,
                           int64_t imm);

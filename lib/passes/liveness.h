@@ -65,6 +65,9 @@ enum bir_status bir_liveness_accesses(struct bir_liveness *live, const struct bi
 enum bir_status bir_liveness_fixed_accesses(struct bir_liveness *live, struct bir_instruction *inst,
                                             bir_access_vec *out) BIR_MUST_CHECK;
 
+/* True for a 32-bit access of a 2-wide register: written, it leaves the high half as it was. */
+bool bir_access_is_partial(const struct bir_argument *arg);
+
 /* Forgets the numbers: reg->scratch = 0 for every register of the function. */
 void bir_liveness_reset(struct bir_function *function);
 

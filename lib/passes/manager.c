@@ -16,6 +16,7 @@ const struct bir_pass bir_passes[] = {
       true },
     { "insert_address_tables", bir_pass_insert_address_tables, "tables of the block addresses of symbolic sets", true },
     { "lower_ap", bir_pass_lower_ap, "symbolic operands become register programs", true },
+    { "expand_inst_late", bir_pass_expand_inst_late, "runtime offsets become register programs", true },
     { "color_registers", bir_pass_color_registers, "physical register numbers per engine", true },
     { "encode", NULL, "operands and instructions become bytes", false },
 };

@@ -23,7 +23,7 @@ struct walk_state {
     struct spilled *items;
     uint32_t count;
     BIR_VEC(uint32_t) touched; /* items that the instruction at hand names */
-    bool def;                  /* of the operand at hand */
+    bool def, use;             /* of the operand at hand */
     bool failed;
 };
 
@@ -106,7 +106,7 @@ static bool note_register(void *user, struct bir_register *reg, struct bir_regis
         w->failed = true;
         return false;
     }
-    s->used = s->used || !w->def;
+    s->used = s->used || w->use;
     s->defined = s->defined || w->def;
     return true;
 }
@@ -124,6 +124,7 @@ static void visit_operands(struct walk_state *w, struct bir_instruction *inst, b
     for (int role = 0; role < BIR_ROLE_COUNT; role++) {
         BIR_EACH_ARGUMENT (arg, inst, role) {
             w->def = role == BIR_ROLE_OUT && arg->kind == BIR_ARG_REGISTER_ACCESS;
+            w->use = !w->def || bir_access_is_partial(arg);
             bir_argument_each_register(arg, fn, w);
         }
     }
