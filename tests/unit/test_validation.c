@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "alloc_fail.h"
 #include "check/machine.h"
 #include "lower_checked.h"
 #include "unit.h"
@@ -201,6 +202,19 @@ static void hand_replace(struct hand *h, const json_t *mutant)
     bir_argument_remove(old);
 }
 
+/* A mutant may take blocks away from every set before the record is made. */
+static void hand_blocks(struct hand *h, const json_t *mutant)
+{
+    json_t *blocks = json_object_get(mutant, "blocks");
+    for (uint32_t i = 0; blocks && i < h->function->storages.count; i++) {
+        struct bir_set *set = (struct bir_set *)h->function->storages.items[i];
+        if (set->base.tag == BIR_STORAGE_SET && set->locations.count > (uint32_t)json_integer_value(blocks)) {
+            set->locations.count = (uint32_t)json_integer_value(blocks);
+            set->n_blocks = json_integer_value(blocks);
+        }
+    }
+}
+
 /* Reads the module, records it, and lowers it by the vector's code, with the mutant's change if there is one. */
 static void hand_init(struct hand *h, json_t *vector, const json_t *mutant)
 {
@@ -214,6 +228,7 @@ static void hand_init(struct hand *h, json_t *vector, const json_t *mutant)
     ck_assert_int_eq(bir_module_read_json(text, len, &options, &h->diags, &h->module), BIR_OK);
     free(text);
     h->function = h->module->functions;
+    hand_blocks(h, mutant);
     h->consumer = find_instruction(h->function, json_string_value(json_object_get(vector, "instruction")));
     hand_counters(h);
     ck_assert_int_eq(bir_validation_record(h->module, &h->arena, &h->validation), BIR_OK);
@@ -512,6 +527,86 @@ START_TEST(wrong_operands)
 }
 END_TEST
 
+/* An operand that leaves its set is the input's fault, also when the program traps before. */
+START_TEST(operand_outside_its_set)
+{
+    json_t *vector = load_vector("loop_sb.lowered.json");
+    for (int table_short = 0; table_short < 2; table_short++) {
+        json_t *mutant = json_pack("{s:i}", "blocks", 3);
+        struct bir_validation_stats stats;
+        struct hand h;
+        if (table_short)
+            json_object_set_new(mutant, "table", json_pack("[i,i,i]", 4096, 5120, 6144));
+        hand_init(&h, vector, mutant);
+        ck_assert_int_eq(hand_run(&h, BIR_VALIDATION_FULL, &stats), BIR_INVALID);
+        ck_assert_str_eq(h.diags.first->code, "check-operand-domain");
+        ck_assert_ptr_nonnull(
+            strstr(h.diags.first->message, "act0, ins[0] on xbuf_set at (i=3, j=0): tile 200, block 3"));
+        hand_deinit(&h);
+        json_decref(mutant);
+    }
+    json_decref(vector);
+}
+END_TEST
+
+/* Without address lowering there is nothing to check. */
+START_TEST(not_lowered)
+{
+    size_t len;
+    struct lower_checked l;
+    char *text = read_vector("integration", "loop_three_operands.json", &len);
+    lower_checked_run(&l, text, len, "assign_loop_registers,insert_address_tables", 0, BIR_VALIDATION_FULL, 5);
+    struct bir_validation_options options = { .mode = BIR_VALIDATION_FULL };
+    struct bir_validation_stats stats = { 0 };
+    ck_assert_int_eq(bir_validation_run(l.validation, l.module, &options, &l.diags, &stats), BIR_OK);
+    ck_assert_uint_eq(stats.operands, 0);
+    ck_assert_uint_eq(stats.not_lowered, 3);
+    lower_checked_deinit(&l);
+    free(text);
+}
+END_TEST
+
+/* Every allocation of recording and of running may fail. */
+START_TEST(allocation_failures)
+{
+    struct lower_checked l;
+    lower_file(&l, "loop_three_operands.json", BIR_VALIDATION_FULL);
+    struct bir_validation_options options = { .mode = BIR_VALIDATION_SAMPLE };
+    for (long n = 1;; n++) {
+        struct bir_validation_stats stats = { 0 };
+        long live = alloc_live();
+        alloc_fail_at(n);
+        enum bir_status status = bir_validation_run(l.validation, l.module, &options, &l.diags, &stats);
+        bool fired = alloc_fail_fired();
+        long left = alloc_live();
+        alloc_fail_at(0);
+        ck_assert_int_eq(status, fired ? BIR_NOMEM : BIR_OK);
+        ck_assert_int_eq(left, live);
+        if (!fired) {
+            ck_assert_int_gt(n, 1);
+            break;
+        }
+    }
+    for (long n = 1;; n++) {
+        struct bir_arena arena;
+        struct bir_validation *validation;
+        long live = alloc_live();
+        bir_arena_init(&arena, 0);
+        alloc_fail_at(n);
+        enum bir_status status = bir_validation_record(l.module, &arena, &validation);
+        bool fired = alloc_fail_fired();
+        bir_arena_deinit(&arena);
+        long left = alloc_live();
+        alloc_fail_at(0);
+        ck_assert_int_eq(status, fired ? BIR_NOMEM : BIR_OK);
+        ck_assert_int_eq(left, live);
+        if (!fired)
+            break;
+    }
+    lower_checked_deinit(&l);
+}
+END_TEST
+
 START_TEST(cancelled)
 {
     struct lower_checked l;
@@ -528,7 +623,8 @@ int main(void)
 {
     const TTest *const tests[] = {
         worked_example_sb,    worked_example_psum, mutants_sb,    mutants_psum,   counter_example,
-        lowered_loop_modules, lowered_addresses,   wrong_colours, wrong_operands, cancelled,
+        lowered_loop_modules, lowered_addresses,   wrong_colours, wrong_operands, operand_outside_its_set,
+        not_lowered,          allocation_failures, cancelled,
     };
     return UNIT_RUN("validation", tests);
 }
