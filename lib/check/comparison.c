@@ -7,6 +7,7 @@
  * offset register with c + sum coef * value, modulo the register's width. Lanes that are no points of their own repeat
  * a point, so all of them must agree.
  */
+#include "check/address.h"
 #include "check/counterexample.h"
 #include "pelican/evaluate.h"
 
@@ -17,6 +18,7 @@ struct leaf_context {
     const struct bir_operand *operand;
     unsigned lane;
     bool unknown;
+    bool negative; /* a 32-bit leaf was below 0 */
 };
 
 static const struct bir_nest *nest_of_axis(const struct bir_nest *nest, const struct pelican_axis *axis)
@@ -27,7 +29,7 @@ static const struct bir_nest *nest_of_axis(const struct bir_nest *nest, const st
 }
 
 /* Value of an index element: the cell that a load of it reads. Made when the site was, so it is only looked up here. */
-static bool index_value(const struct leaf_context *x, int64_t arg_id, int64_t *value)
+static bool index_value(struct leaf_context *x, int64_t arg_id, int64_t *value)
 {
     for (uint32_t i = 0; i < x->operand->n_indices; i++) {
         const struct bir_operand_index *index = &x->operand->indices[i];
@@ -36,7 +38,7 @@ static bool index_value(const struct leaf_context *x, int64_t arg_id, int64_t *v
             continue;
         if (bir_machine_cell(&x->plan->machine, index->location, index->offset_elems, index->dtype, &cell) != BIR_OK)
             return false;
-        *value = x->plan->machine.values[cell][x->lane];
+        *value = bir_plan_register_value(x->plan, cell, bir_check_dtype_bytes(index->dtype) == 8, x->lane);
         return true;
     }
     return false;
@@ -59,6 +61,7 @@ static bool leaf_value(void *user, const struct pelican_expr *leaf, int64_t *val
         watch = (uint32_t)(uintptr_t)bir_map_get(&x->plan->watch_slots, leaf->u.reg);
         if (watch) {
             *value = bir_plan_register_value(x->plan, watch - 1, leaf->u.reg->num_physical == 2, x->lane);
+            x->negative |= leaf->u.reg->num_physical != 2 && *value < 0;
             return true;
         }
         break;
@@ -196,25 +199,27 @@ static enum bir_status compare_symbolic(struct bir_plan *plan, const struct bir_
 
 /* --- dynamic --- */
 
-/* The element offset, modulo 2^64. False: it has no value in this lane, which is an error when *unknown. */
-static bool dynamic_offset(struct bir_plan *plan, const struct bir_operand *operand, unsigned lane, uint64_t *offset,
-                           bool *unknown)
+enum offset_state { OFFSET_KNOWN, OFFSET_OPEN, OFFSET_UNKNOWN };
+
+/* The element offset, modulo 2^64. OPEN: nothing is promised in this lane, because a value is beyond 64 bits or a
+ * negative 32-bit index enters a 64-bit sum, whose code extends it by zeros (lowering.md 9.3). UNKNOWN: the expression
+ * has no value. */
+static enum offset_state dynamic_offset(struct bir_plan *plan, const struct bir_operand *operand, unsigned lane,
+                                        bool wide, uint64_t *offset)
 {
     struct leaf_context x = { .plan = plan, .operand = operand, .lane = lane };
     if (operand->kind == BIR_OPERAND_WIDE) {
         *offset = (uint64_t)operand->offset_elems;
-        return true;
+        return OFFSET_KNOWN;
     }
     *offset = (uint64_t)operand->dynamic->c_elems;
     for (uint32_t i = 0; i < operand->dynamic->n_terms; i++) {
         int64_t value;
-        if (!pelican_evaluate(operand->dynamic->terms[i].expr, leaf_value, &x, &value)) {
-            *unknown = x.unknown;
-            return false;
-        }
+        if (!pelican_evaluate(operand->dynamic->terms[i].expr, leaf_value, &x, &value))
+            return x.unknown ? OFFSET_UNKNOWN : OFFSET_OPEN;
         *offset += (uint64_t)operand->dynamic->terms[i].coef * (uint64_t)value;
     }
-    return true;
+    return wide && x.negative ? OFFSET_OPEN : OFFSET_KNOWN;
 }
 
 static enum bir_status compare_dynamic(struct bir_plan *plan, const struct bir_plan_site *site)
@@ -223,15 +228,12 @@ static enum bir_status compare_dynamic(struct bir_plan *plan, const struct bir_p
     uint64_t mask = wide ? UINT64_MAX : UINT32_MAX;
     for (unsigned l = 0; l < LANES; l++) {
         uint64_t expected = 0;
-        bool unknown = false;
-        if (!dynamic_offset(plan, site->operand, l, &expected, &unknown)) {
-            if (unknown)
-                return bir_report_no_value(plan, site, l);
-            continue; /* beyond 64 bits: no address of anything */
-        }
+        enum offset_state state = dynamic_offset(plan, site->operand, l, wide, &expected);
+        if (state == OFFSET_UNKNOWN)
+            return bir_report_no_value(plan, site, l);
         uint64_t computed = (uint64_t)bir_plan_register_value(plan, site->address, wide, l);
         computed += (uint64_t)site->ap->const_offset_elems;
-        if ((computed & mask) != (expected & mask))
+        if (state == OFFSET_KNOWN && (computed & mask) != (expected & mask))
             return bir_report_dynamic(plan, site, l, (int64_t)expected, (int64_t)computed);
     }
     plan->stats->points += plan->active;

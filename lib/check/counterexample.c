@@ -43,16 +43,15 @@ static void put_place(struct text *text, const struct bir_plan *plan, const stru
     const struct bir_operand *operand = site->operand;
     const struct bir_nest *chain[BIR_PLAN_MAX_DEPTH];
     unsigned n = 0;
-    put(text, "instruction %s, %s[%u] on %s at (", operand->inst->name ? operand->inst->name->text : "?",
-        list_names[operand->role], operand->position, operand->set->base.name->text);
     for (const struct bir_nest *nest = operand->nest; nest && n < BIR_PLAN_MAX_DEPTH; nest = nest->parent) {
         if (nest->axis)
             chain[n++] = nest;
     }
+    put(text, "instruction %s, %s[%u] on %s%s", operand->inst->name ? operand->inst->name->text : "?",
+        list_names[operand->role], operand->position, operand->set->base.name->text, n > 0 ? " at (" : "");
     for (unsigned i = n; i-- > 0;)
         put(text, "%s=%" PRId64 "%s", chain[i]->axis->name ? chain[i]->axis->name->text : "?",
-            plan->axis[chain[i]->depth - 1][lane], i > 0 ? ", " : "");
-    put(text, ")");
+            plan->axis[chain[i]->depth - 1][lane], i > 0 ? ", " : ")");
 }
 
 /* --- the wrong instruction --- */

@@ -314,6 +314,8 @@ enum bir_status bir_operand_describe(struct bir_operand_context *context, struct
                                      .pattern = bir_argument_pattern(arg) };
     if (!operand->set || !operand->pattern)
         return BIR_OK;
+    if (arg->kind == BIR_ARG_PHYSICAL_AP)
+        operand->location = (const struct bir_location *)arg->location;
     if (arg->kind == BIR_ARG_SYMBOLIC_AP)
         return describe_symbolic(context, (const struct bir_symbolic_ap *)arg, operand, recorded);
     if (dynamic)
@@ -324,6 +326,17 @@ enum bir_status bir_operand_describe(struct bir_operand_context *context, struct
     return BIR_OK;
 }
 
+/* Bytes of a location; saturates. */
+static uint64_t location_bytes(const struct bir_location *location)
+{
+    uint64_t bytes = 1;
+    for (uint32_t i = 0; location->dims && i < location->dims->count; i++) {
+        if (__builtin_mul_overflow(bytes, magnitude(location->dims->items[i]), &bytes))
+            return UINT64_MAX;
+    }
+    return bytes;
+}
+
 uint64_t bir_operand_index_bound(const struct bir_operand *operand)
 {
     uint64_t bound = INT32_MAX;
@@ -331,8 +344,9 @@ uint64_t bir_operand_index_bound(const struct bir_operand *operand)
         return bound;
     if (operand->dynamic->indirect_dim_max_index > 0 && operand->dynamic->indirect_dim_max_index < INT32_MAX)
         bound = (uint64_t)operand->dynamic->indirect_dim_max_index;
+    if (location_bytes(operand->location) > INT32_MAX)
+        return bound; /* offsets have 64 bits */
     for (uint32_t i = 0; i < operand->dynamic->n_terms; i++) {
-        /* 2^30 elements keep every product and the sum of two in 32 bits, whatever the location's size. */
         uint64_t coef = magnitude(operand->dynamic->terms[i].coef);
         uint64_t fit = coef == 0 ? bound : (UINT64_C(1) << 30) / coef;
         bound = fit < bound ? fit : bound;

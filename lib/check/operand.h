@@ -64,6 +64,8 @@ struct bir_operand {
     struct bir_operand_affine tile, block;
     const struct bir_operand_blocks *blocks;
     int64_t step_elems, stride_bytes, elem_bytes, bias_bytes;
+    /* dynamic and wide */
+    const struct bir_location *location;
     /* dynamic */
     const struct bir_dynamic_info *dynamic;
     const struct bir_operand_index *indices;

@@ -154,6 +154,14 @@ static enum bir_status site_slot(struct bir_plan *plan, const struct bir_operand
     return BIR_OK;
 }
 
+/* A runtime offset counts from the start of one location, which the lowered operand names by set and block. */
+static bool names_location(const struct bir_register_ap *ap, const struct bir_location *location)
+{
+    if (ap->offset || ap->sub_tensor)
+        return false;
+    return location->set->locations.count == 1 || ap->const_sub_tensor_id == location->tensor_id;
+}
+
 static enum bir_status add_site(struct bir_plan *plan, const struct bir_operand *operand)
 {
     struct bir_argument *arg = bir_instruction_argument(operand->inst, (enum bir_role)operand->role, operand->position);
@@ -176,6 +184,8 @@ static enum bir_status add_site(struct bir_plan *plan, const struct bir_operand 
     if (ap->address_is_offset == symbolic)
         return wrong_operand(plan, operand,
                              symbolic ? "regref must be an address, not an offset" : "regref must be an offset");
+    if (operand->location && !names_location(ap, operand->location))
+        return wrong_operand(plan, operand, "the lowered operand does not name the block that it was in");
     struct bir_plan_site site = { .operand = operand, .ap = ap, .first_op = plan->code_begin };
     site.end_op = plan->machine.ops.count;
     BIR_TRY(site_slot(plan, operand, ap->address, &site.address));

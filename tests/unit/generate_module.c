@@ -13,6 +13,8 @@
 
 #define MAX_DEPTH 8
 #define MAX_SETS  5
+#define ROWS      1024    /* of the fetched tensor; 512 float32 each */
+#define BIG_ROWS  8388608 /* 16 GiB */
 
 struct axis {
     char name[16];
@@ -43,6 +45,7 @@ struct generator {
     uint32_t n_sets, n_sb_sets;
     uint32_t n_loops, n_blocks, n_registers;
     int64_t next_sb_byte;
+    bool big; /* the fetched tensor needs 64-bit offsets */
 };
 
 static const struct {
@@ -126,11 +129,13 @@ static void make_set(struct generator *g, bool psum)
 
 static void put_dynamic_storages(struct generator *g)
 {
-    bir_buf_puts(
+    g->big = chance(g, 25);
+    bir_buf_printf(
         &g->allocations,
         ",{\"Skind\":\"memory_location_set\",\"addr_space\":\"Local\",\"dtype\":\"float32\",\"kind\":\"ExternalInput\","
-        "\"memorylocations\":[{\"Skind\":\"memory_location\",\"addr\":0,\"allocated\":true,\"dims\":[1024,2048],"
-        "\"name\":\"cache\",\"tensor_id\":0,\"type\":\"DRAM\"}],\"name\":\"cache_set\",\"tensor_shape\":[1024,512]}");
+        "\"memorylocations\":[{\"Skind\":\"memory_location\",\"addr\":0,\"allocated\":true,\"dims\":[%d,2048],"
+        "\"name\":\"cache\",\"tensor_id\":0,\"type\":\"DRAM\"}],\"name\":\"cache_set\",\"tensor_shape\":[%d,512]}",
+        g->big ? BIG_ROWS : ROWS, g->big ? BIG_ROWS : ROWS);
     bir_buf_printf(
         &g->allocations,
         ",{\"Skind\":\"memory_location_set\",\"addr_space\":\"Local\",\"dtype\":\"int32\",\"kind\":\"Internal\","
@@ -353,8 +358,38 @@ static void put_plain(struct generator *g)
     bir_buf_puts(&g->code, "]}");
 }
 
-/* A row fetch whose row number is in a register, which is loaded just before or was loaded by an earlier fetch, or in a
- * one-element index tensor. */
+/* A row number: a register, an index operand, or a sum over one of them. */
+static void put_row_expression(struct generator *g, bool indexed, uint32_t reg)
+{
+    char leaf[64];
+    if (indexed)
+        snprintf(leaf, sizeof(leaf), "{\"kind\":\"IndirectArgId\",\"arg_id\":1}");
+    else
+        snprintf(leaf, sizeof(leaf), "{\"kind\":\"IntRuntimeValueKind\",\"regref\":\"r%u\"}", reg);
+    if (chance(g, 70)) {
+        bir_buf_puts(&g->code, leaf);
+        return;
+    }
+    int64_t scale = between(g, 1, 5), constant = between(g, 0, 7);
+    bir_buf_printf(&g->code,
+                   "{\"kind\":\"SumKind\",\"n_terms\":3,\"terms\":[{\"kind\":\"MultKind\",\"scale\":%" PRId64
+                   ",\"var\":%s},%s,{\"c\":%" PRId64 ",\"kind\":\"AffExprKind\",\"terms\":[]}]}",
+                   scale, leaf, leaf, constant);
+}
+
+static void put_row_load(struct generator *g, uint64_t number, uint32_t reg)
+{
+    bir_buf_printf(&g->allocations, ",{\"Skind\":\"register\",\"dtype\":\"int32\",\"name\":\"r%u\",\"engine\":\"SP\"}",
+                   reg);
+    bir_buf_printf(
+        &g->code,
+        "{\"name\":\"ld%" PRIu64 "\",\"opcode\":\"TensorLoad\",\"engine\":\"SP\",\"ins\":[{\"ap\":[[16,1],[1,1]],"
+        "\"dtype\":\"int32\",\"kind\":\"physical_ap\",\"memref\":\"pos\",\"memsetref\":\"pos_set\",\"offset\":%" PRIu64
+        "}],\"outs\":[{\"dtype\":\"int32\",\"kind\":\"register_access\",\"regref\":\"r%u\"}]},",
+        number, below(g, 16), reg);
+}
+
+/* A row fetch whose row number is in a register, which is loaded just before, or in a one-element index tensor. */
 static void put_dynamic(struct generator *g)
 {
     bool indexed = chance(g, 40);
@@ -362,33 +397,24 @@ static void put_dynamic(struct generator *g)
     uint64_t number = g->counts.consumers++;
     if (!indexed) {
         g->n_registers++;
-        bir_buf_printf(&g->allocations,
-                       ",{\"Skind\":\"register\",\"dtype\":\"int32\",\"name\":\"r%u\",\"engine\":\"SP\"}", reg);
-        bir_buf_printf(&g->code,
-                       "{\"name\":\"ld%" PRIu64
-                       "\",\"opcode\":\"TensorLoad\",\"engine\":\"SP\",\"ins\":[{\"ap\":[[16,1],[1,1]],"
-                       "\"dtype\":\"int32\",\"kind\":\"physical_ap\",\"memref\":\"pos\",\"memsetref\":\"pos_set\","
-                       "\"offset\":%" PRIu64
-                       "}],\"outs\":[{\"dtype\":\"int32\",\"kind\":\"register_access\",\"regref\":\"r%u\"}]},",
-                       number, below(g, 16), reg);
+        put_row_load(g, number, reg);
     }
-    int64_t columns = between(g, 1, 512);
+    int64_t columns = between(g, 1, 512), c = chance(g, 40) ? 0 : between(g, 0, 512 - columns);
     bir_buf_printf(&g->code,
                    "{\"name\":\"c%" PRIu64
                    "\",\"opcode\":\"DMACopy\",\"engine\":\"SP\",\"dge_type\":\"HWDGE\",\"mode\":\"Copy\","
                    "\"queue\":\"qSP0\",\"ins\":[{\"ap\":[[512,1],[1,%" PRId64
                    "]],\"dtype\":\"float32\",\"dynamic_ap_info\":{"
                    "\"actual_ap\":[[512,1],[1,%" PRId64 "]],\"c\":%" PRId64
-                   ",\"indirect_dim\":\"W\",\"indirect_dim_max_index\":1024,"
-                   "\"offset_expr\":[{\"aff_expr\":",
-                   number, columns, columns, chance(g, 40) ? 0 : between(g, 0, 512 - columns));
-    if (indexed)
-        bir_buf_puts(&g->code, "{\"kind\":\"IndirectArgId\",\"arg_id\":1}");
-    else
-        bir_buf_printf(&g->code, "{\"kind\":\"IntRuntimeValueKind\",\"regref\":\"r%u\"}", reg);
-    bir_buf_puts(
-        &g->code,
-        ",\"coef\":512}]},\"kind\":\"physical_ap\",\"memref\":\"cache\",\"memsetref\":\"cache_set\",\"offset\":0}]");
+                   ",\"indirect_dim\":\"W\",\"indirect_dim_max_index\":%d,\"offset_expr\":[",
+                   number, columns, columns, c, g->big ? BIG_ROWS : ROWS);
+    for (int term = 0, n = chance(g, 20) ? 2 : 1; term < n; term++) {
+        bir_buf_printf(&g->code, "%s{\"aff_expr\":", term ? "," : "");
+        put_row_expression(g, indexed, reg);
+        bir_buf_printf(&g->code, ",\"coef\":%d}", term ? 1 : 512);
+    }
+    bir_buf_puts(&g->code,
+                 "]},\"kind\":\"physical_ap\",\"memref\":\"cache\",\"memsetref\":\"cache_set\",\"offset\":0}]");
     if (indexed)
         bir_buf_printf(&g->code,
                        ",\"indirection_ins\":[{\"ap\":[[16,1],[1,1]],\"dtype\":\"int32\",\"kind\":\"physical_ap\","

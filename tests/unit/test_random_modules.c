@@ -1,6 +1,5 @@
 /* Random modules through the default pipeline: every address at every point, before and after colouring. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "generate_module.h"
 #include "lower_checked.h"
@@ -23,7 +22,6 @@ static void check_one(uint64_t seed, unsigned registers_per_engine, struct gener
     struct bir_buf text;
     struct lower_checked l;
     generate_options_init(&options);
-    options.dynamic = bir_pass_find("expand_inst_late", strlen("expand_inst_late")) != NULL;
     bir_buf_init(&text, 0);
     ck_assert(generate_module(seed, &options, &text, &counts));
     lower_checked_run(&l, text.data, text.len, NULL, registers_per_engine, BIR_VALIDATION_FULL, seed);

@@ -466,6 +466,242 @@ static struct bir_register *find_register(struct lower_checked *l, const char *p
     return NULL;
 }
 
+/* The instruction number `number` in front of the consumer, counted from the first of its block. */
+static struct bir_instruction *nth_before(struct bir_instruction *consumer, unsigned number)
+{
+    struct bir_instruction *inst = consumer->block->first;
+    while (inst != consumer && number-- > 0)
+        inst = inst->next;
+    return inst == consumer ? NULL : inst;
+}
+
+static bool add_one(struct bir_instruction *inst)
+{
+    BIR_EACH_ARGUMENT (arg, inst, BIR_ROLE_IN) {
+        if (arg->kind == BIR_ARG_IMM_VALUE) {
+            ((struct bir_imm_value *)arg)->bits++;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool change_op(struct bir_module *module, struct bir_instruction *inst)
+{
+    static const char *const other[][2] = {
+        { "add", "subtract" }, { "mult", "add" }, { "divide", "mult" }, { "mod", "divide" }
+    };
+    const struct bir_prop *prop = bir_props_find(inst->props, "op");
+    for (unsigned i = 0; prop && i < 4; i++) {
+        if (!bir_str_is(prop->u.s, other[i][0]))
+            continue;
+        struct bir_prop changed = *prop;
+        changed.u.s = bir_intern_cstr(&module->strings, other[i][1]);
+        inst->props = bir_props_with(module, inst->props, "op", &changed);
+        ck_assert_ptr_nonnull(inst->props);
+        return true;
+    }
+    return false;
+}
+
+/* Changes one instruction of the passes' output; false when there is nothing of the kind to change. */
+static bool mutate(struct bir_module *module, struct bir_instruction *inst, int kind)
+{
+    if (kind == 1)
+        return add_one(inst);
+    if (kind == 2)
+        return change_op(module, inst);
+    bir_instruction_unlink(inst);
+    return true;
+}
+
+/* Every emitted instruction in turn: removed, with another constant, with another operation. `skip` instructions at the
+ * start of the block are not the passes' work. */
+static void check_output_mutants(const char *file, const char *consumer_name, unsigned skip, unsigned at_least)
+{
+    static const char *const kinds[] = { "removed", "constant + 1", "another operation" };
+    unsigned n = 0;
+    bool more = true;
+    for (unsigned i = skip; more; i++) {
+        for (int kind = 0; kind < 3 && more; kind++) {
+            struct lower_checked l;
+            lower_file(&l, file, BIR_VALIDATION_FULL);
+            struct bir_instruction *inst = nth_before(find_instruction(l.module->functions, consumer_name), i);
+            more = inst != NULL;
+            if (more && mutate(l.module, inst, kind)) {
+                for (int mode = BIR_VALIDATION_SAMPLE; mode <= BIR_VALIDATION_FULL; mode++)
+                    ck_assert_msg(validate_again(&l, (enum bir_validation_mode)mode) == BIR_INTERNAL,
+                                  "%s: %s %s survives", file, inst->name->text, kinds[kind]);
+                printf("caught: %s %s: %s\n", inst->name->text, kinds[kind], lower_checked_error(&l));
+                n++;
+            }
+            lower_checked_deinit(&l);
+        }
+    }
+    printf("%s: %u of %u mutants of the passes' output caught, sampled and in full\n", file, n, n);
+    ck_assert_uint_ge(n, at_least);
+}
+
+START_TEST(mutants_of_lowered_sb)
+{
+    check_output_mutants("loop_sb.json", "act0", 0, 40);
+}
+END_TEST
+
+START_TEST(mutants_of_lowered_fetch)
+{
+    check_output_mutants("dynamic_row_fetch.json", "fetch", 1, 6);
+}
+END_TEST
+
+START_TEST(lowered_fetch)
+{
+    struct lower_checked l;
+    lower_file(&l, "dynamic_row_fetch.json", BIR_VALIDATION_FULL);
+    ck_assert_uint_eq(l.symbolic.operands, 1);
+    ck_assert_uint_eq(l.physical.operands, 1);
+    ck_assert_uint_eq(l.physical.points, 1);
+    lower_checked_deinit(&l);
+}
+END_TEST
+
+/* --- branches --- */
+
+/* What a lowering of the loops can get wrong; 0 stands for right. */
+enum branch_bug {
+    BRANCH_RIGHT,
+    BRANCH_START,
+    BRANCH_STRIDE,
+    BRANCH_LIMIT_LOW,
+    BRANCH_LIMIT_HIGH,
+    BRANCH_COMPARE,
+    BRANCH_TARGETS,
+    BRANCH_BUGS
+};
+
+struct branching {
+    struct hand *h;
+    enum branch_bug bug;
+    const char *axis; /* of the loop with the bug */
+    int number;
+};
+
+static struct bir_instruction *branch_inst(struct branching *b, struct bir_block *block, enum bir_opcode opcode)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "branch-%d", b->number++);
+    struct bir_instruction *inst =
+        bir_instruction_new(b->h->module, opcode, (enum bir_engine)b->h->consumer->engine, hand_name(b->h, name));
+    ck_assert_ptr_nonnull(inst);
+    bir_block_append(block, inst);
+    return inst;
+}
+
+static void branch_prop(struct branching *b, struct bir_instruction *inst, const char *key, const char *text)
+{
+    struct bir_prop prop = { .type = BIR_VALUE_TEXT };
+    prop.key = hand_name(b->h, key);
+    prop.u.s = hand_name(b->h, text);
+    inst->props = bir_props_with(b->h->module, inst->props, key, &prop);
+    ck_assert_ptr_nonnull(inst->props);
+}
+
+static struct bir_block *branch_block(struct branching *b)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "block-%d", b->number++);
+    struct bir_block *block = bir_block_new(b->h->module, &b->h->function->body, hand_name(b->h, name));
+    ck_assert_ptr_nonnull(block);
+    return block;
+}
+
+static void branch_operands(struct branching *b, struct bir_instruction *inst, struct bir_register *in, int64_t imm,
+                            struct bir_register *out)
+{
+    if (in)
+        ck_assert_ptr_nonnull(bir_add_register_access(b->h->module, inst, BIR_ROLE_IN, in, BIR_DTYPE_INT32));
+    ck_assert_ptr_nonnull(bir_add_imm_int(b->h->module, inst, BIR_DTYPE_INT32, imm));
+    if (out)
+        ck_assert_ptr_nonnull(bir_add_register_access(b->h->module, inst, BIR_ROLE_OUT, out, BIR_DTYPE_INT32));
+}
+
+/* Turns the loop into blocks behind `block`; returns the block that goes on after it. Recursion is as deep as the
+ * sample's two loops. */
+static struct bir_block *branch_loop(struct branching *b, struct bir_block *block, struct bir_instruction *loop_inst)
+{
+    struct bir_loop *loop = loop_inst->rare->loop;
+    const struct pelican_axis *axis = loop->axis;
+    struct bir_register *counter = axis->registers[b->h->consumer->engine];
+    enum branch_bug bug = strcmp(axis->name->text, b->axis) == 0 ? b->bug : BRANCH_RIGHT;
+    branch_operands(b, branch_inst(b, block, BIR_OP_REGISTER_MOVE), NULL, axis->lb + (bug == BRANCH_START), counter);
+    struct bir_block *body = branch_block(b), *at = body;
+    BIR_EACH_INSTRUCTION (inst, loop->region.first) {
+        bir_instruction_unlink(inst);
+        if (inst->opcode == BIR_OP_LOOP)
+            at = branch_loop(b, at, inst);
+        else
+            bir_block_append(at, inst);
+    }
+    struct bir_instruction *step = branch_inst(b, at, BIR_OP_REGISTER_ALU);
+    branch_prop(b, step, "op", "add");
+    branch_operands(b, step, counter, axis->stride + (bug == BRANCH_STRIDE), counter);
+    struct bir_instruction *branch = branch_inst(b, at, BIR_OP_COMPARE_AND_BRANCH);
+    int64_t limit = axis->ub + (bug == BRANCH_LIMIT_HIGH) - (bug == BRANCH_LIMIT_LOW);
+    branch_operands(b, branch, counter, limit, NULL);
+    struct bir_block *after = branch_block(b);
+    branch_prop(b, branch, "comp_op", bug == BRANCH_COMPARE ? "IS_LEIMM" : "IS_LTIMM");
+    branch_prop(b, branch, "on_true", (bug == BRANCH_TARGETS ? after : body)->name->text);
+    branch_prop(b, branch, "on_false", (bug == BRANCH_TARGETS ? body : after)->name->text);
+    return after;
+}
+
+static enum bir_status run_branches(const char *name, enum branch_bug bug, const char *axis,
+                                    enum bir_validation_mode mode, struct bir_validation_stats *stats)
+{
+    json_t *vector = load_vector(name);
+    struct hand h;
+    hand_init(&h, vector, NULL);
+    struct branching b = { .h = &h, .bug = bug, .axis = axis };
+    struct bir_block *block = h.function->body.first;
+    struct bir_instruction *loop = block->first;
+    bir_instruction_unlink(loop);
+    branch_loop(&b, block, loop);
+    enum bir_status status = hand_run(&h, mode, stats);
+    if (bug != BRANCH_RIGHT && mode == BIR_VALIDATION_FULL)
+        printf("caught: branch bug %d of loop %s: %s\n", (int)bug, axis,
+               h.diags.first ? h.diags.first->message : "nothing");
+    hand_deinit(&h);
+    json_decref(vector);
+    return status;
+}
+
+START_TEST(branches)
+{
+    struct bir_validation_stats stats;
+    for (int mode = BIR_VALIDATION_SAMPLE; mode <= BIR_VALIDATION_FULL; mode++) {
+        ck_assert_int_eq(run_branches("loop_sb.lowered.json", BRANCH_RIGHT, "", (enum bir_validation_mode)mode, &stats),
+                         BIR_OK);
+        ck_assert_uint_eq(stats.points, 16);
+        ck_assert_int_eq(run_branches("loop_psum_matmult.lowered.json", BRANCH_RIGHT, "",
+                                      (enum bir_validation_mode)mode, &stats),
+                         BIR_OK);
+        ck_assert_uint_eq(stats.points, 4);
+        for (int bug = BRANCH_START; bug < BRANCH_BUGS; bug++) {
+            static const char *const axes[] = { "i", "j" };
+            for (int axis = 0; axis < 2; axis++)
+                ck_assert_msg(run_branches("loop_sb.lowered.json", (enum branch_bug)bug, axes[axis],
+                                           (enum bir_validation_mode)mode, &stats) == BIR_INTERNAL,
+                              "bug %d of loop %s survives", bug, axes[axis]);
+            ck_assert_int_eq(run_branches("loop_psum_matmult.lowered.json", (enum branch_bug)bug, "k",
+                                          (enum bir_validation_mode)mode, &stats),
+                             BIR_INTERNAL);
+        }
+    }
+}
+END_TEST
+
+/* --- wrong results --- */
+
 /* Gives one register the id of another, as a wrong colouring would. */
 START_TEST(wrong_colours)
 {
@@ -622,9 +858,23 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        worked_example_sb,    worked_example_psum, mutants_sb,    mutants_psum,   counter_example,
-        lowered_loop_modules, lowered_addresses,   wrong_colours, wrong_operands, operand_outside_its_set,
-        not_lowered,          allocation_failures, cancelled,
+        worked_example_sb,
+        worked_example_psum,
+        mutants_sb,
+        mutants_psum,
+        counter_example,
+        lowered_loop_modules,
+        lowered_addresses,
+        mutants_of_lowered_sb,
+        mutants_of_lowered_fetch,
+        lowered_fetch,
+        wrong_colours,
+        wrong_operands,
+        operand_outside_its_set,
+        not_lowered,
+        allocation_failures,
+        branches,
+        cancelled,
     };
     return UNIT_RUN("validation", tests);
 }
