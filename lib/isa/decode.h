@@ -54,8 +54,9 @@ struct isa_decode_options {
     uint32_t indent; /* JSON */
 };
 
-/* Decodes and prints, appended to out. BIR_INVALID with a diagnostic when the length fits no slot or word, or the
- * architecture has no decoder. */
+/* Decodes and prints, appended to out. With slot NONE, bytes that start with "RISA" are a file of encode --format bin,
+ * whose own architecture counts: {"arch","records":[...]}, one record a function or instruction. BIR_INVALID with a
+ * diagnostic when the length fits no slot or word, or the architecture has no decoder. */
 enum bir_status isa_decode(const uint8_t *bytes, size_t len, const struct isa_decode_options *options,
                            struct bir_diags *diags, struct bir_buf *out) BIR_MUST_CHECK;
 

@@ -6,10 +6,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "isa/describe.h"
 #include "isa/words.h"
+#include "isa/writer.h"
 
 struct printer {
     bool json;
@@ -190,10 +193,12 @@ static void put_problems(struct printer *p, const struct isa_problem *problems, 
     bir_json_put_array_end(&p->w);
 }
 
-static void print_descriptor(struct printer *p, const struct isa_decoded_descriptor *d, enum bir_arch arch)
+/* key: "arch" of a descriptor on its own, "list" of an operand in a container. */
+static void print_descriptor(struct printer *p, const struct isa_decoded_descriptor *d, const char *key,
+                             const char *text)
 {
     group_begin(p, NULL);
-    put_text(p, "arch", bir_arch_name(arch));
+    put_text(p, key, text);
     put_text(p, "slot", isa_slot_info_of(d->slot)->name);
     put_text(p, "form", isa_slot_info_of(d->descriptor.slot)->name);
     put_descriptor(p, &d->descriptor);
@@ -316,6 +321,163 @@ static void print_words(struct printer *p, const uint8_t *bytes, size_t len, enu
     }
 }
 
+/* --- the container of encode --format bin (encode_bin.c) --- */
+
+struct reader {
+    const uint8_t *bytes;
+    size_t len, at;
+    bool failed;
+};
+
+/* n bytes, or NULL when fewer are left. */
+static const uint8_t *take(struct reader *r, size_t n)
+{
+    if (r->failed || n > r->len - r->at) {
+        r->failed = true;
+        return NULL;
+    }
+    r->at += n;
+    return r->bytes + r->at - n;
+}
+
+static uint64_t take_le(struct reader *r, unsigned width)
+{
+    const uint8_t *bytes = take(r, width);
+    return bytes ? isa_load_le(bytes, width) : 0;
+}
+
+static void array_begin(struct printer *p, const char *name)
+{
+    if (p->json) {
+        bir_json_put_key(&p->w, name);
+        bir_json_put_array_begin(&p->w);
+    }
+}
+
+static void array_end(struct printer *p)
+{
+    if (p->json)
+        bir_json_put_array_end(&p->w);
+}
+
+static void read_operand(struct printer *p, struct reader *r, enum isa_generation generation)
+{
+    uint64_t list = take_le(r, 1), slot = take_le(r, 1), size = take_le(r, 1);
+    const uint8_t *bytes = take(r, size);
+    struct isa_decoded_descriptor descriptor;
+    if (!bytes || list >= BIR_ROLE_COUNT || slot >= ISA_SLOTS) {
+        r->failed = true;
+        return;
+    }
+    if (size == 0) {
+        group_begin(p, NULL);
+        put_text(p, "list", isa_role_name((enum bir_role)list));
+        put_text(p, "slot", isa_slot_info_of((enum isa_slot)slot)->name);
+        put_text(p, "form", "no bytes");
+        group_end(p, NULL);
+    } else if (isa_decode_slot((enum isa_slot)slot, generation, 0, bytes, size, &descriptor)) {
+        print_descriptor(p, &descriptor, "list", isa_role_name((enum bir_role)list));
+    } else {
+        r->failed = true;
+    }
+}
+
+static void read_instruction(struct printer *p, struct reader *r, enum bir_arch arch, enum isa_generation generation)
+{
+    uint16_t opcode = (uint16_t)take_le(r, 2);
+    uint8_t engine = (uint8_t)take_le(r, 1);
+    uint64_t n_words = take_le(r, 1), n_operands = take_le(r, 2), length = take_le(r, 4);
+    const uint8_t *body = take(r, length);
+    struct isa_decoded_word word;
+    if (!body || n_words * ISA_WORD_BYTES > length) {
+        r->failed = true;
+        return;
+    }
+    size_t operands_len = length - n_words * ISA_WORD_BYTES;
+    struct reader inside = { body, operands_len, 0, false };
+    if (!p->json)
+        bir_buf_printf(p->buf, "\n%s on %s\n", bir_opcode_name(opcode), bir_engine_name(engine));
+    group_begin(p, NULL);
+    if (p->json) {
+        put_text(p, "opcode", bir_opcode_name(opcode));
+        put_text(p, "engine", bir_engine_name(engine));
+    }
+    p->depth++;
+    array_begin(p, "operands");
+    /* A saturated count says only that there are more. */
+    for (uint64_t i = 0; (i < n_operands || n_operands == UINT16_MAX) && inside.at < inside.len && !inside.failed; i++)
+        read_operand(p, &inside, generation);
+    array_end(p);
+    array_begin(p, "words");
+    for (uint64_t i = 0; i < n_words; i++) {
+        isa_decode_word(body + operands_len + i * ISA_WORD_BYTES, generation, &word);
+        print_word(p, &word, arch, generation);
+    }
+    array_end(p);
+    p->depth--;
+    group_end(p, NULL);
+    r->failed = r->failed || inside.failed || inside.at != inside.len;
+}
+
+static void read_function(struct printer *p, struct reader *r)
+{
+    uint64_t len = take_le(r, 4);
+    const uint8_t *name = take(r, len);
+    if (!name)
+        return;
+    if (!p->json) {
+        bir_buf_puts(p->buf, "\nfunction ");
+        bir_buf_put(p->buf, name, len);
+        bir_buf_putc(p->buf, '\n');
+        return;
+    }
+    group_begin(p, NULL);
+    bir_json_put_key(&p->w, "function");
+    bool text = bir_utf8_valid((const char *)name, len, NULL);
+    bir_json_put_string(&p->w, text ? (const char *)name : "?", text ? len : 1);
+    group_end(p, NULL);
+}
+
+/* A flat list of records in file order. False when the file is cut short or malformed; r->at is where. */
+static bool print_container(struct printer *p, struct reader *r, enum bir_arch arch, enum isa_generation generation)
+{
+    enum { RECORD_END, RECORD_FUNCTION, RECORD_INSTRUCTION };
+    bool done = false;
+    group_begin(p, NULL);
+    put_text(p, "arch", bir_arch_name(arch));
+    array_begin(p, "records");
+    while (!done && !r->failed && p->buf->status == BIR_OK) {
+        switch (take_le(r, 1)) {
+        case RECORD_FUNCTION: read_function(p, r); break;
+        case RECORD_INSTRUCTION: read_instruction(p, r, arch, generation); break;
+        default:
+            done = !r->failed && r->bytes[r->at - 1] == RECORD_END;
+            (void)take_le(r, 8);
+            r->failed = r->failed || !done;
+            break;
+        }
+    }
+    array_end(p);
+    group_end(p, NULL);
+    return !r->failed && r->at == r->len;
+}
+
+static enum bir_status decode_container(struct printer *p, const uint8_t *bytes, size_t len, struct bir_diags *diags)
+{
+    enum { HEADER_BYTES = 8, VERSION = 1 };
+    struct reader r = { bytes, len, HEADER_BYTES, false };
+    enum bir_arch arch = (enum bir_arch)isa_load_le(bytes + 6, 2);
+    enum isa_generation generation;
+    if (isa_load_le(bytes + 4, 2) != VERSION || !isa_generation_of(arch, &generation))
+        return bir_fail(diags, "isa-decode-container", 4, NULL,
+                        "version %u and architecture %u of the file are not known", (unsigned)isa_load_le(bytes + 4, 2),
+                        (unsigned)isa_load_le(bytes + 6, 2));
+    if (!print_container(p, &r, arch, generation) && p->buf->status == BIR_OK)
+        return bir_fail(diags, "isa-decode-container", (int64_t)r.at, "Write the file again with encode --format bin.",
+                        "the file is cut short or malformed near byte %zu", r.at);
+    return p->buf->status;
+}
+
 enum bir_status isa_decode(const uint8_t *bytes, size_t len, const struct isa_decode_options *options,
                            struct bir_diags *diags, struct bir_buf *out)
 {
@@ -327,6 +489,8 @@ enum bir_status isa_decode(const uint8_t *bytes, size_t len, const struct isa_de
         return bir_fail(diags, "isa-unsupported-arch", BIR_NO_OFFSET, "Use --arch sunda, gen3 or core_v4.",
                         "no decoder for architecture %s", bir_arch_name(arch));
     bir_json_writer_init(&p.w, out, options->indent);
+    if (options->slot == ISA_SLOT_NONE && len >= 8 && memcmp(bytes, "RISA", 4) == 0)
+        return decode_container(&p, bytes, len, diags);
     if (options->slot == ISA_SLOT_NONE) {
         if (len == 0 || len % ISA_WORD_BYTES != 0)
             return bir_fail(diags, "isa-decode-length", BIR_NO_OFFSET,
@@ -338,6 +502,6 @@ enum bir_status isa_decode(const uint8_t *bytes, size_t len, const struct isa_de
     if (!isa_decode_slot(options->slot, generation, 0, bytes, len, &descriptor))
         return bir_fail(diags, "isa-decode-length", BIR_NO_OFFSET, NULL, "%s has %u bytes, the input has %zu",
                         isa_slot_info_of(options->slot)->name, isa_slot_info_of(options->slot)->size_bytes, len);
-    print_descriptor(&p, &descriptor, arch);
+    print_descriptor(&p, &descriptor, "arch", bir_arch_name(arch));
     return out->status;
 }

@@ -112,10 +112,11 @@ static void encode_words(struct encoder *e, const struct bir_instruction *inst, 
         isa_words_build(&e->operands, e->generation, &words);
     } else {
         words.count = words.n_unknown = 0;
+        words.needs_none = false;
         words.reason = "an operand was refused";
     }
     e->totals.words += words.count;
-    if (words.count == 0)
+    if (words.count == 0 && !words.needs_none)
         e->totals.unknown_words[inst->opcode < BIR_OP_LEGACY_FIRST ? inst->opcode : BIR_OP_LEGACY_FIRST - 1]++;
     e->class->words(&e->writer, inst, &words);
 }

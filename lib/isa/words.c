@@ -150,13 +150,14 @@ bool isa_word_source_and_destination(struct isa_word_builder *b)
 
 int isa_alu_byte(int alu_op, enum isa_generation generation)
 {
-    /* 7.9; the three of the last line exist on v4 only (enums.md section 5). */
+    /* 7.9 up to abs; the last three exist on v4 only (enums.md section 5). */
     static const int16_t bytes[BIR_ALU_COUNT] = {
         0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x0E, 0x0F, 0x10,
-        0x11, 0x12, 0x18, 0x13, 0x14, 0x16, 0x15, -1,   -1,   0x1A, 0x1B, 0x1D, 0x19, -1,   -1,   -1,
+        0x11, 0x12, 0x18, 0x13, 0x14, 0x16, 0x15, -1,   -1,   0x1A, 0x1B, 0x1D, 0x19, 0x20, 0x21, 0xC8,
     };
-    (void)generation;
-    return alu_op >= 0 && alu_op < BIR_ALU_COUNT ? bytes[alu_op] : -1;
+    if (alu_op < 0 || alu_op >= BIR_ALU_COUNT || (alu_op >= BIR_ALU_ABS_MAX && generation != ISA_V4))
+        return -1;
+    return bytes[alu_op];
 }
 
 bool isa_alu_is_bitwise(int alu_op)
@@ -257,10 +258,11 @@ void isa_words_build(const struct isa_operands *operands, enum isa_generation ge
 {
     out->count = out->n_unknown = 0;
     out->reason = NULL;
+    out->needs_none = false;
     family_fn *family = family_of(operands->inst->opcode);
     if (!family) {
-        bool is_region = (bir_opcode_flags(operands->inst->opcode) & BIR_OPF_REGION) != 0;
-        out->reason = is_region ? "structured region: its body follows" : "no layout is known";
+        out->needs_none = (bir_opcode_flags(operands->inst->opcode) & BIR_OPF_REGION) != 0;
+        out->reason = out->needs_none ? "structured region: its body follows" : "no layout is known";
         return;
     }
     struct isa_word_builder b = {

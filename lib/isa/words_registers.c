@@ -96,6 +96,8 @@ static bool register_alu(struct isa_word_builder *b)
     uint32_t width = wide ? 2 : 1;
     if (op < 0)
         return isa_word_fail(b, "the instruction has no ALU op");
+    if (op >= BIR_ALU_ABS_MAX)
+        return isa_word_fail(b, "the ALU op has no byte in the word"); /* registers know the ops of 7.9 alone */
     if (wide && op != BIR_ALU_ADD && op != BIR_ALU_SUBTRACT && op != BIR_ALU_MULT)
         return isa_word_fail(b, "64-bit register arithmetic knows add, subtract and mult only");
     if (!isa_word_alu(b, "op", ISA_VAL_OP0) || !flatten(b, BIR_ROLE_IN, &src) || !flatten(b, BIR_ROLE_OUT, &dst))
@@ -136,7 +138,8 @@ static bool names_next_block(const struct isa_word_builder *b, const char *key)
 
 static bool unconditional_branch(struct isa_word_builder *b)
 {
-    if (names_next_block(b, "target"))
+    b->words->needs_none = names_next_block(b, "target");
+    if (b->words->needs_none)
         return isa_word_fail(b, "falls through to the next block: no word is emitted");
     b->values.value[ISA_VAL_COMPARE] = 0;
     isa_word_unknown(b, "target (instruction index in the engine's stream)");
