@@ -185,6 +185,8 @@ bool read_next_key(struct read_context *ctx, struct key_set *seen, struct bir_sl
 /* An error at a byte offset; gives BIR_INVALID. vendor and hint may be NULL. */
 enum bir_status read_fail(struct read_context *ctx, const char *code, const char *vendor, size_t offset,
                           const char *hint, const char *fmt, ...) BIR_PRINTF(6, 7);
+void read_warn(struct read_context *ctx, const char *code, size_t offset, const char *hint, const char *fmt, ...)
+    BIR_PRINTF(5, 6);
 /* After a failed allocation from the module's arena or scratch. */
 enum bir_status read_fail_memory(struct read_context *ctx);
 enum bir_status read_fail_missing(struct read_context *ctx, size_t offset, const char *record, const char *key);

@@ -78,20 +78,45 @@ bool read_next_key(struct read_context *ctx, struct key_set *seen, struct bir_sl
 
 /* Failures */
 
+/* Names are cut to a length that may fall inside a character: what is left of it becomes a question mark. */
+static void mend_text(char *text)
+{
+    size_t len = strlen(text), bad, from = 0;
+    while (!bir_utf8_valid(text + from, len - from, &bad)) {
+        from += bad;
+        text[from++] = '?';
+    }
+}
+
+static struct bir_diag *report(struct read_context *ctx, enum bir_severity severity, const char *code, size_t offset,
+                               const char *fmt, va_list args)
+{
+    char message[512];
+    vsnprintf(message, sizeof message, fmt, args);
+    mend_text(message);
+    return bir_diag_add(ctx->diags, severity, code, (int64_t)offset, "%s", message);
+}
+
 enum bir_status read_fail(struct read_context *ctx, const char *code, const char *vendor, size_t offset,
                           const char *hint, const char *fmt, ...)
 {
-    char message[512];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
+    struct bir_diag *diag = report(ctx, BIR_ERROR, code, offset, fmt, args);
     va_end(args);
-    struct bir_diag *diag = bir_diag_add(ctx->diags, BIR_ERROR, code, (int64_t)offset, "%s", message);
     diag->vendor = vendor;
     diag->hint = hint;
     if (ctx->json.status == BIR_OK)
         ctx->json.status = BIR_INVALID;
     return BIR_INVALID;
+}
+
+void read_warn(struct read_context *ctx, const char *code, size_t offset, const char *hint, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    report(ctx, BIR_WARNING, code, offset, fmt, args)->hint = hint;
+    va_end(args);
 }
 
 enum bir_status read_fail_memory(struct read_context *ctx)

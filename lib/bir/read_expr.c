@@ -166,10 +166,8 @@ static enum bir_status read_field(struct read_context *ctx, struct expr_fields *
     size_t offset = r->value_start;
     BIR_TRY(read_other(ctx, text, "an expression"));
     ctx->pending.count = base;
-    struct bir_diag *diag =
-        bir_diag_add(ctx->diags, BIR_WARNING, "bir-unknown-key", (int64_t)offset,
-                     "an expression has no key \"%.60s\"; it is dropped", ctx->pending.items[base].prop.key->text);
-    diag->hint = "remove it";
+    read_warn(ctx, "bir-unknown-key", offset, "remove it", "an expression has no key \"%.60s\"; it is dropped",
+              ctx->pending.items[base].prop.key->text);
     return BIR_OK;
 }
 
