@@ -4,7 +4,6 @@
  * editing a sample's tree.
  */
 #include "codegen_text.h"
-#include "klr/schema.h"
 
 static const struct klr_list *first_blocks(const struct klr_file *file)
 {
@@ -187,39 +186,49 @@ static void mark_access(struct bytes *bytes, const struct klr_node *access, int6
     }
 }
 
-/* Finds the Access node at a file offset. Every operand's source offset is that of its Access. */
-static const struct klr_node *find_access(union klr_slot slot, enum klr_type base, uint8_t wraps, uint64_t offset);
+/* Every field that holds nodes or lists of them. */
+struct tree_field {
+    uint8_t type, ctor, base;
+    int8_t slot;
+    bool list;
+};
 
+enum { NOT_A_LIST, PLAIN = NOT_A_LIST, OPTION = NOT_A_LIST, LIST, LIST_LIST, OPTION_LIST, OPTION_LIST_LIST };
+
+static const struct tree_field tree_fields[] = {
+#define KLR_FIELD(type, field, wrap, base)                                                                             \
+    { KLR_TYPE_##type, 0, KLR_TYPE_##base, KLR_##type##_##field, (wrap) != NOT_A_LIST },
+#define KLR_ARM_FIELD(type, arm, field, wrap, base)                                                                    \
+    { KLR_TYPE_##type, KLR_##type##_##arm, KLR_TYPE_##base, KLR_##type##_##arm##_##field, (wrap) != NOT_A_LIST },
+#include "klr/schema.def"
+};
+
+/* Types on the way from a statement to an access. */
+static bool leads_to_access(enum klr_type base)
+{
+    return base == KLR_TYPE_Operator || base == KLR_TYPE_TensorRef || base == KLR_TYPE_Operand ||
+           base == KLR_TYPE_Access || base == KLR_TYPE_BirAccessPattern || base == KLR_TYPE_ScalarOffset ||
+           (base >= KLR_TYPE_Dropout && base <= KLR_TYPE_Activate2);
+}
+
+/* Finds the Access node at a file offset. Every operand's source offset is that of its Access. */
 static const struct klr_node *find_in_node(const struct klr_node *node, uint64_t offset)
 {
     if (node->type == KLR_TYPE_Access && klr_offset(node) == offset)
         return node;
-    const struct klr_arm *arm = klr_arm_find((enum klr_type)node->type, node->ctor);
-    for (uint32_t i = 0, slot = 0; i < arm->count; i++) {
-        const struct klr_field *field = &klr_arm_fields(arm)[i];
-        if (field->base == KLR_TYPE_Prop)
+    for (size_t i = 0; i < sizeof tree_fields / sizeof *tree_fields; i++) {
+        const struct tree_field *field = &tree_fields[i];
+        if (field->type != node->type || field->ctor != node->ctor || !leads_to_access((enum klr_type)field->base))
             continue;
-        const struct klr_node *found =
-            find_access(node->fields[slot++], (enum klr_type)field->base, field->wraps, offset);
-        if (found)
-            return found;
-    }
-    return NULL;
-}
-
-static const struct klr_node *find_access(union klr_slot slot, enum klr_type base, uint8_t wraps, uint64_t offset)
-{
-    enum klr_kind kind = (enum klr_kind)klr_types[base].kind;
-    if ((kind != KLR_KIND_STRUCTURE && kind != KLR_KIND_SUM) || base == KLR_TYPE_TensorName || !slot.node)
-        return NULL;
-    if (KLR_WRAP_OUTER(wraps) == KLR_WRAP_OPTION)
-        return find_access(slot, base, KLR_WRAP_INNER(wraps), offset);
-    if (KLR_WRAP_OUTER(wraps) != KLR_WRAP_LIST)
-        return find_in_node(slot.node, offset);
-    for (uint64_t i = 0; i < slot.list->count; i++) {
-        const struct klr_node *found = find_access(slot.list->items[i], base, KLR_WRAP_INNER(wraps), offset);
-        if (found)
-            return found;
+        union klr_slot slot = node->fields[field->slot];
+        /* Enumerations lie between the operators' structures and hold numbers, not nodes. */
+        if (klr_field_count((enum klr_type)field->base, 0) == 0 && field->base != KLR_TYPE_Operator)
+            continue;
+        for (uint64_t k = 0; slot.node && k < (field->list ? slot.list->count : 1); k++) {
+            const struct klr_node *found = find_in_node(field->list ? slot.list->items[k].node : slot.node, offset);
+            if (found)
+                return found;
+        }
     }
     return NULL;
 }
