@@ -97,7 +97,8 @@ static void sum_terms(const struct bir_plan *plan, const struct bir_operand_affi
     }
 }
 
-/* The expression in every lane; false in *lane's when it has no value there. */
+/* The expression in every lane; false, and *lane, when it has no value in one. Lanes that are no points of their own
+ * repeat the last one that is. */
 static bool evaluate(struct bir_plan *plan, const struct bir_operand *operand, const struct bir_operand_affine *affine,
                      int64_t out[LANES], unsigned *lane)
 {
@@ -107,7 +108,9 @@ static bool evaluate(struct bir_plan *plan, const struct bir_operand *operand, c
     }
     for (unsigned l = 0; l < LANES; l++) {
         struct leaf_context x = { .plan = plan, .operand = operand, .lane = l };
-        if (!pelican_evaluate(affine->expr, leaf_value, &x, &out[l])) {
+        if (l >= plan->active) {
+            out[l] = out[plan->active - 1];
+        } else if (!pelican_evaluate(affine->expr, leaf_value, &x, &out[l])) {
             *lane = l;
             return false;
         }

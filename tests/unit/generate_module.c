@@ -505,7 +505,7 @@ void generate_options_init(struct generate_options *options)
     *options = (struct generate_options){ .max_depth = 4,
                                           .max_nests = 4,
                                           .max_statements = 3,
-                                          .max_points = 256,
+                                          .max_points = 96,
                                           .max_instructions = 24,
                                           .dynamic = true,
                                           .empty_loops = true };
