@@ -226,7 +226,13 @@ enum bir_status bir_validation_run(struct bir_validation *validation, const stru
                          input->function->name->text);
             return BIR_INTERNAL;
         }
-        BIR_TRY(run_function(input, validation->arena->limit_bytes, options, diags, stats));
+        uint32_t errors = diags->errors;
+        enum bir_status status = run_function(input, validation->arena->limit_bytes, options, diags, stats);
+        if (status == BIR_LIMIT && diags->errors == errors)
+            return bir_fail_limit(diags, "check-limit", BIR_NO_OFFSET, "raise the arena limit, or lower with check off",
+                                  "function %s: its register code does not fit the arena limit of %zu bytes",
+                                  input->function->name->text, validation->arena->limit_bytes);
+        BIR_TRY(status);
     }
     return BIR_OK;
 }
