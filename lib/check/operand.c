@@ -14,7 +14,7 @@
 /* A table of more blocks than this is no table of any chip's memory; it bounds the memory that one hostile number can
  * take. */
 #define MAX_BLOCKS (INT64_C(1) << 24)
-/* Seed 004 (4.7) and correction 8: operand 1 of a Matmult is the moving one. */
+/* lowering.md 8.5 m and correction 8: operand 1 of a Matmult is the moving one. */
 #define MATMULT_MOVING_POSITION 1
 
 /* --- expressions --- */
