@@ -1,6 +1,6 @@
 /*
  * Translation validation of address lowering: the emitted register program is executed, and every address it computes
- * is compared with the symbolic expression it came from (design: checked compilation; lowering.md 8.7 and 14).
+ * is compared with the symbolic expression it came from (lowering.md 8.7 and 14).
  */
 #ifndef BIR_CHECK_VALIDATION_H
 #define BIR_CHECK_VALIDATION_H
