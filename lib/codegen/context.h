@@ -51,7 +51,8 @@ struct codegen {
     /* Of the kernel. */
     const struct klr_list *inputs, *outputs, *shared_constants, *shared_buffers, *edges;
     uint32_t n_cores;
-    struct bir_map pitches; /* name of an on-chip address -> struct codegen_pitch */
+    struct bir_map literals; /* address of a static string -> its interned form */
+    struct bir_map pitches;  /* name of an on-chip address -> struct codegen_pitch */
 
     /* Of the function under construction. */
     struct bir_function *function;
@@ -69,6 +70,8 @@ struct codegen {
     /* Of the statement under construction. */
     struct bir_block *block;
     const struct klr_node *statement;
+    const struct bir_str *path_seen,
+        *path; /* the last position's file name, in the file's strings and in the module's */
     const char *operator_name;
     uint64_t statements_done;
 };
@@ -82,6 +85,8 @@ struct codegen {
 uint32_t codegen_source(const struct klr_node *node);
 /* An interned copy of a string of the file. NULL on allocation failure. */
 const struct bir_str *codegen_text(struct codegen *cg, const struct bir_str *text) BIR_MUST_CHECK;
+/* The interned form of a string literal (or another string that lives as long as the program), found by its address. */
+const struct bir_str *codegen_literal(struct codegen *cg, const char *text) BIR_MUST_CHECK;
 /* text and suffix in one, interned; names may hold NULs, so no printf. NULL on allocation failure. */
 const struct bir_str *codegen_text_with(struct codegen *cg, const struct bir_str *text,
                                         const char *suffix) BIR_MUST_CHECK;

@@ -10,7 +10,7 @@
 
 static void add(struct codegen_keys *keys, const char *key, const struct bir_prop *value)
 {
-    const struct bir_str *name = bir_intern_cstr(&keys->cg->module->strings, key);
+    const struct bir_str *name = codegen_literal(keys->cg, key);
     uint32_t i = 0;
     if (!name) {
         keys->failed = true;
@@ -38,7 +38,7 @@ void codegen_key_str(struct codegen_keys *keys, const char *key, const struct bi
 
 void codegen_key_text(struct codegen_keys *keys, const char *key, const char *text)
 {
-    codegen_key_str(keys, key, bir_intern_cstr(&keys->cg->module->strings, text));
+    codegen_key_str(keys, key, codegen_literal(keys->cg, text));
 }
 
 void codegen_key_enum(struct codegen_keys *keys, const char *key, enum bir_enum_id id, int value)
@@ -182,6 +182,19 @@ enum bir_status codegen_key_immediate_ints(struct codegen_keys *keys, const char
     bir_buf_putc(&buf, ']');
     add_buffer(keys, key, &buf);
     return status;
+}
+
+enum bir_status codegen_key_priority(struct codegen_keys *keys, const struct klr_node *op, enum klr_slot_index slot)
+{
+    enum { QOS_P0 = 2, LAST_PRIORITY = 14 }; /* DMAQoSClass: P0 is 2, the last is P14 (enums.md 9) */
+    uint64_t priority;
+    if (!klr_option_nat(op, slot, &priority))
+        return BIR_OK;
+    if (priority > LAST_PRIORITY)
+        return codegen_fail(keys->cg, "klr-dma-priority", op, "use 0 to 14", "priority %llu is not between 0 and %d",
+                            (unsigned long long)priority, LAST_PRIORITY);
+    codegen_key_enum(keys, "dma_qos", BIR_ENUM_DMA_QOS, QOS_P0 + (int)priority);
+    return BIR_OK;
 }
 
 enum bir_status codegen_keys_set(struct codegen_keys *keys, struct bir_instruction *inst)

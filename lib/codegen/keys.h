@@ -14,8 +14,8 @@ struct codegen_keys {
     bool failed; /* an allocation failed; codegen_keys_set reports it */
 };
 
-/* Each adds one member, or replaces the one of that name. */
-void codegen_key_text(struct codegen_keys *keys, const char *key, const char *text);
+/* Each adds one member, or replaces the one of that name. `key` is a string literal. */
+void codegen_key_text(struct codegen_keys *keys, const char *key, const char *text); /* text: a literal, too */
 void codegen_key_str(struct codegen_keys *keys, const char *key, const struct bir_str *text);
 void codegen_key_enum(struct codegen_keys *keys, const char *key, enum bir_enum_id id, int value);
 void codegen_key_bool(struct codegen_keys *keys, const char *key, bool value);
@@ -38,6 +38,10 @@ enum bir_status codegen_key_floats(struct codegen_keys *keys, const char *key,
                                    const struct klr_list *immediates) BIR_MUST_CHECK;
 enum bir_status codegen_key_immediate_ints(struct codegen_keys *keys, const char *key,
                                            const struct klr_list *immediates) BIR_MUST_CHECK;
+
+/* dma_qos from an optional priority. */
+enum bir_status codegen_key_priority(struct codegen_keys *keys, const struct klr_node *op,
+                                     enum klr_slot_index slot) BIR_MUST_CHECK;
 
 /* Gives the members to the instruction. */
 enum bir_status codegen_keys_set(struct codegen_keys *keys, struct bir_instruction *inst) BIR_MUST_CHECK;

@@ -5,8 +5,6 @@
  * key of the format holds travel under the name of their KLR field, choice: readers keep keys they do not know, and
  * nothing is lost.
  */
-#include <stdio.h>
-
 #include "codegen/operators.h"
 
 static enum bir_status key_groups(struct codegen *cg, struct codegen_keys *keys, const struct klr_node *group)
@@ -27,7 +25,6 @@ enum bir_status codegen_collective(struct codegen *cg, const struct klr_node *op
 {
     const struct klr_list *pairs = klr_list_at(op, KLR_CollectiveOp_sourceTargetPairs);
     int64_t value;
-    uint64_t priority;
     (void)inst;
     BIR_TRY(key_groups(cg, keys, klr_node_at(op, KLR_CollectiveOp_replicaGroup)));
     if (pairs)
@@ -38,15 +35,7 @@ enum bir_status codegen_collective(struct codegen *cg, const struct klr_node *op
         codegen_key_int(keys, "stream_id", value);
     if (klr_option_int(op, KLR_CollectiveOp_num_channels, &value))
         codegen_key_int(keys, "num_channels", value);
-    if (klr_option_nat(op, KLR_CollectiveOp_priority, &priority)) {
-        char qos[8];
-        if (priority > 14) /* DMAQoSClass ends at P14 (enums.md 9) */
-            return codegen_fail(cg, "klr-dma-priority", op, "use 0 to 14", "priority %llu is not between 0 and 14",
-                                (unsigned long long)priority);
-        snprintf(qos, sizeof qos, "P%u", (unsigned)priority);
-        codegen_key_text(keys, "dma_qos", qos);
-    }
-    return BIR_OK;
+    return codegen_key_priority(keys, op, KLR_CollectiveOp_priority);
 }
 
 /* recv_from_rank is an array of expressions; constants are AffExprKind without terms (bir-json.md 9.1). */

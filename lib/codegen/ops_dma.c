@@ -1,40 +1,38 @@
 /*
  * DMA operators and the on-engine copy: which instruction, which side may be dynamic (lowering.md 5.1).
  *
- * ncDmaCopy becomes
- *   DMACopy              when compute_op is none, or uniqueIndices is set (mode CCE with cce_op add when it also adds)
- *   GenericIndirectSave  when it adds through a vector offset of the destination: ins = data, index tensor; outs = the
- * static destination DMACopy, mode CCE    when it adds without any runtime offset, choice: ins = source and old
- * destination. The reference faults here ("cannot extract dynamic ap from a static access").
+ * ncDmaCopy becomes a DMACopy when compute_op is none, or uniqueIndices is set (mode CCE with cce_op add when it also
+ * adds).
+ *
+ * When it adds through a vector offset of the destination, it is a GenericIndirectSave: data and index tensor in, the
+ * static destination out.
+ *
+ * When it adds without any runtime offset, it is a DMACopy of mode CCE with source and old destination as inputs,
+ * choice: the reference faults there ("cannot extract dynamic ap from a static access").
  */
-#include <stdio.h>
-
 #include "codegen/maps.h"
 #include "codegen/operators.h"
+
+static enum bir_status key_dge(struct codegen_keys *keys, const struct klr_node *op, uint64_t dge_mode)
+{
+    int dge = codegen_map_dge_mode(dge_mode);
+    if (dge < 0)
+        return codegen_fail(keys->cg, "klr-dge-mode", op, "use 0 unknown, 1 software, 2 hardware or 3 none",
+                            "dgeMode %llu is not between 0 and 3", (unsigned long long)dge_mode);
+    codegen_key_enum(keys, "dge_type", BIR_ENUM_DGE_TYPE, dge);
+    return BIR_OK;
+}
 
 /* dge_type, oob_is_err and dma_qos from the three fields that every DMA operator has. */
 static enum bir_status dma_keys(struct codegen *cg, struct codegen_keys *keys, const struct klr_node *op,
                                 uint64_t dge_mode, const struct klr_node *oob, enum klr_slot_index priority_slot)
 {
-    int dge = codegen_map_dge_mode(dge_mode);
-    uint64_t priority;
-    if (dge < 0)
-        return codegen_fail(cg, "klr-dge-mode", op, "use 0 unknown, 1 software, 2 hardware or 3 none",
-                            "dgeMode %llu is not between 0 and 3", (unsigned long long)dge_mode);
+    BIR_TRY(key_dge(keys, op, dge_mode));
     if (oob->ctor == KLR_DmaBounds_reg)
         return codegen_fail(cg, "klr-dma-bounds", oob, "use skip or error",
                             "%s checks its bounds by a register, which has no BIR form", cg->operator_name);
-    codegen_key_enum(keys, "dge_type", BIR_ENUM_DGE_TYPE, dge);
     codegen_key_bool(keys, "oob_is_err", oob->ctor == KLR_DmaBounds_error);
-    if (klr_option_nat(op, priority_slot, &priority)) {
-        char qos[8];
-        if (priority > 14) /* DMAQoSClass ends at P14 (enums.md 9) */
-            return codegen_fail(cg, "klr-dma-priority", op, "use 0 to 14", "priority %llu is not between 0 and 14",
-                                (unsigned long long)priority);
-        snprintf(qos, sizeof qos, "P%u", (unsigned)priority);
-        codegen_key_text(keys, "dma_qos", qos);
-    }
-    return BIR_OK;
+    return codegen_key_priority(keys, op, priority_slot);
 }
 
 static enum bir_status check_dge(struct codegen *cg, const struct klr_node *op, uint64_t dge_mode, const char *side,
@@ -52,18 +50,13 @@ static enum bir_status indirect_save(struct codegen *cg, const struct klr_node *
 {
     struct codegen_access index, destination;
     const struct klr_node *dst = klr_node_at(op, KLR_NcDmaCopy_dst);
-    int dge = codegen_map_dge_mode(klr_nat_at(op, KLR_NcDmaCopy_dgeMode));
     BIR_TRY(codegen_extract_index(cg, dst, &index));
     inst->opcode = BIR_OP_GENERIC_INDIRECT_SAVE;
     BIR_TRY(codegen_add_ref(cg, inst, BIR_ROLE_IN, klr_node_at(op, KLR_NcDmaCopy_src)));
     BIR_TRY(codegen_add_access(cg, inst, BIR_ROLE_IN, &index, NULL));
     BIR_TRY(codegen_ref_access(cg, dst, true, &destination));
     BIR_TRY(codegen_add_access(cg, inst, BIR_ROLE_OUT, &destination, NULL));
-    if (dge < 0)
-        return codegen_fail(cg, "klr-dge-mode", op, "use 0 unknown, 1 software, 2 hardware or 3 none",
-                            "dgeMode %llu is not between 0 and 3",
-                            (unsigned long long)klr_nat_at(op, KLR_NcDmaCopy_dgeMode));
-    codegen_key_enum(keys, "dge_type", BIR_ENUM_DGE_TYPE, dge);
+    BIR_TRY(key_dge(keys, op, klr_nat_at(op, KLR_NcDmaCopy_dgeMode)));
     codegen_key_json(keys, "indirect_dims", "[\"W\"]", 5);
     codegen_key_text(keys, "op", "add");
     return BIR_OK;

@@ -203,16 +203,18 @@ static enum bir_status set_debug(struct codegen *cg, struct bir_instruction *ins
 {
     const struct klr_node *pos = klr_node_at(cg->statement, KLR_Stmt_oper_pos);
     const struct bir_str *file = klr_string_at(pos, KLR_Pos_filename);
-    struct bir_strtab *strings = &cg->module->strings;
     struct bir_prop members[2];
     uint32_t count = 0;
     if (!file)
         return BIR_OK;
-    members[count++] = (struct bir_prop){ .key = bir_intern_cstr(strings, "filename"),
-                                          .type = BIR_VALUE_TEXT,
-                                          .u.s = codegen_text(cg, file) };
+    if (file != cg->path_seen) {
+        cg->path = codegen_text(cg, file);
+        cg->path_seen = cg->path ? file : NULL;
+    }
+    members[count++] =
+        (struct bir_prop){ .key = codegen_literal(cg, "filename"), .type = BIR_VALUE_TEXT, .u.s = cg->path };
     if (klr_nat_at(pos, KLR_Pos_line) <= INT64_MAX)
-        members[count++] = (struct bir_prop){ .key = bir_intern_cstr(strings, "lineno"),
+        members[count++] = (struct bir_prop){ .key = codegen_literal(cg, "lineno"),
                                               .type = BIR_VALUE_INT,
                                               .u.i = (int64_t)klr_nat_at(pos, KLR_Pos_line) };
     struct bir_instruction_rare *rare = bir_instruction_need_rare(cg->module, inst);

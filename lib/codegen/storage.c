@@ -40,6 +40,15 @@ const struct bir_str *codegen_text(struct codegen *cg, const struct bir_str *tex
     return bir_intern(&cg->module->strings, text->text, text->len);
 }
 
+const struct bir_str *codegen_literal(struct codegen *cg, const char *text)
+{
+    const struct bir_str *known = bir_map_get(&cg->literals, text);
+    if (known)
+        return known;
+    known = bir_intern_cstr(&cg->module->strings, text);
+    return known && bir_map_put(&cg->literals, &cg->scratch, text, (void *)(uintptr_t)known) ? known : NULL;
+}
+
 const struct bir_str *codegen_text_with(struct codegen *cg, const struct bir_str *text, const char *suffix)
 {
     size_t suffix_len = strlen(suffix);
@@ -248,13 +257,13 @@ static enum bir_status set_describe(struct codegen *cg, struct bir_set *set, con
     set->addr_space = (uint8_t)(memory == KLR_Memory_shared_hbm || (role->shared && cg->n_cores > 1));
     set->base.dtype = tensor->dtype;
     set->base.source_offset = codegen_source(tensor->name);
-    set->tensor_class = bir_intern_cstr(&cg->module->strings, cls);
+    set->tensor_class = codegen_literal(cg, cls);
     set->tensor_shape = bir_ints_get(cg->module, tensor->dims, tensor->rank);
     set->n_blocks = 1;
     if (!set->tensor_class || !set->tensor_shape)
         return codegen_nomem(cg);
     if (role->constant_file) {
-        struct bir_prop file = { .key = bir_intern_cstr(&cg->module->strings, "file"),
+        struct bir_prop file = { .key = codegen_literal(cg, "file"),
                                  .type = BIR_VALUE_TEXT,
                                  .u.s = role->constant_file };
         set->base.props = file.key ? bir_props_get(cg->module, &file, 1) : NULL;
@@ -441,7 +450,7 @@ enum bir_status codegen_hbm_location(struct codegen *cg, const struct klr_node *
     set->n_blocks = 1;
     set->base.dtype = (uint8_t)dtype;
     set->base.source_offset = codegen_source(view);
-    set->tensor_class = bir_intern_cstr(&cg->module->strings, "Tensor");
+    set->tensor_class = codegen_literal(cg, "Tensor");
     set->tensor_shape = bir_ints_get(cg->module, (const int64_t[]){ bytes / bir_dtype_bytes((uint8_t)dtype) }, 1);
     if (!set->tensor_class || !set->tensor_shape)
         return codegen_nomem(cg);
