@@ -12,85 +12,29 @@
  */
 #include "codegen/operators.h"
 
-#define OPERANDS(...)                                                                                                  \
-    .operands = (const struct operand_spec[])                                                                          \
-    {                                                                                                                  \
-        __VA_ARGS__,                                                                                                   \
-        {                                                                                                              \
-            OPERAND_END, 0, 0                                                                                          \
-        }                                                                                                              \
-    }
-#define KEYS(...)                                                                                                      \
-    .keys = (const struct key_spec[])                                                                                  \
-    {                                                                                                                  \
-        __VA_ARGS__,                                                                                                   \
-        {                                                                                                              \
-            KEY_END, 0, NULL, NULL                                                                                     \
-        }                                                                                                              \
-    }
-#define OUT(slot)                                                                                                      \
-    {                                                                                                                  \
-        OPERAND_TENSOR, BIR_ROLE_OUT, (slot)                                                                           \
-    }
-#define OUT_OPTIONAL(slot)                                                                                             \
-    {                                                                                                                  \
-        OPERAND_TENSOR_OPTIONAL, BIR_ROLE_OUT, (slot)                                                                  \
-    }
-#define OUTS(slot)                                                                                                     \
-    {                                                                                                                  \
-        OPERAND_TENSORS, BIR_ROLE_OUT, (slot)                                                                          \
-    }
-#define IN(slot)                                                                                                       \
-    {                                                                                                                  \
-        OPERAND_TENSOR, BIR_ROLE_IN, (slot)                                                                            \
-    }
-#define INS(slot)                                                                                                      \
-    {                                                                                                                  \
-        OPERAND_TENSORS, BIR_ROLE_IN, (slot)                                                                           \
-    }
-#define ANY(slot)                                                                                                      \
-    {                                                                                                                  \
-        OPERAND_ANY, BIR_ROLE_IN, (slot)                                                                               \
-    }
-#define ANY_OPTIONAL(slot)                                                                                             \
-    {                                                                                                                  \
-        OPERAND_ANY_OPTIONAL, BIR_ROLE_IN, (slot)                                                                      \
-    }
-#define IMM(slot)                                                                                                      \
-    {                                                                                                                  \
-        OPERAND_IMMEDIATE, BIR_ROLE_IN, (slot)                                                                         \
-    }
-#define REG_OUT(slot)                                                                                                  \
-    {                                                                                                                  \
-        OPERAND_REGISTER, BIR_ROLE_OUT, (slot)                                                                         \
-    }
-#define REG_IN(slot)                                                                                                   \
-    {                                                                                                                  \
-        OPERAND_REGISTER, BIR_ROLE_IN, (slot)                                                                          \
-    }
-#define KEY(kind, key, slot)                                                                                           \
-    {                                                                                                                  \
-        KEY_##kind, (slot), (key), NULL                                                                                \
-    }
-#define FIXED(key, value)                                                                                              \
-    {                                                                                                                  \
-        KEY_FIXED_TEXT, 0, (key), (value)                                                                              \
-    }
-#define CONST(kind, key)                                                                                               \
-    {                                                                                                                  \
-        KEY_FIXED_##kind, 0, (key), NULL                                                                               \
-    }
-#define DTYPE(slot)                                                                                                    \
-    {                                                                                                                  \
-        KEY_DTYPE, (slot), NULL, NULL                                                                                  \
-    }
+/* clang-format off */
+#define OPERANDS(...) .operands = (const struct operand_spec[]){ __VA_ARGS__, { OPERAND_END, 0, 0 } }
+#define KEYS(...) .keys = (const struct key_spec[]){ __VA_ARGS__, { KEY_END, 0, NULL, NULL } }
+#define OUT(slot) { OPERAND_TENSOR, BIR_ROLE_OUT, (slot) }
+#define OUT_OPTIONAL(slot) { OPERAND_TENSOR_OPTIONAL, BIR_ROLE_OUT, (slot) }
+#define OUTS(slot) { OPERAND_TENSORS, BIR_ROLE_OUT, (slot) }
+#define IN(slot) { OPERAND_TENSOR, BIR_ROLE_IN, (slot) }
+#define INS(slot) { OPERAND_TENSORS, BIR_ROLE_IN, (slot) }
+#define ANY(slot) { OPERAND_ANY, BIR_ROLE_IN, (slot) }
+#define ANY_OPTIONAL(slot) { OPERAND_ANY_OPTIONAL, BIR_ROLE_IN, (slot) }
+#define IMM(slot) { OPERAND_IMMEDIATE, BIR_ROLE_IN, (slot) }
+#define REG_OUT(slot) { OPERAND_REGISTER, BIR_ROLE_OUT, (slot) }
+#define REG_IN(slot) { OPERAND_REGISTER, BIR_ROLE_IN, (slot) }
+#define KEY(kind, key, slot) { KEY_##kind, (slot), (key), NULL }
+#define FIXED(key, value) { KEY_FIXED_TEXT, 0, (key), (value) }
+#define CONST(kind, key) { KEY_FIXED_##kind, 0, (key), NULL }
+#define DTYPE(slot) { KEY_DTYPE, (slot), NULL, NULL }
+#define REFUSED(name, reason) \
+    { .op = KLR_Operator_##name, .opcode = BIR_OP_UNKNOWN, .engine_slot = -1, .note = (reason) }
+/* clang-format on */
 #define OWN_ENGINE(slot, kind) .engine_slot = (slot), .engine = BIR_ENGINE_##kind
 #define ENGINE(kind)           .engine_slot = -1, .engine = BIR_ENGINE_##kind
-#define REFUSED(name, reason)                                                                                          \
-    {                                                                                                                  \
-        .op = KLR_Operator_##name, .opcode = BIR_OP_UNKNOWN, .engine_slot = -1, .note = (reason)                       \
-    }
-#define NEVER_TRACED "the tracer never writes it and no BIR form of it is documented"
+#define NEVER_TRACED           "the tracer never writes it and no BIR form of it is documented"
 
 /* Both constructors of NcActivate: ins = src, bias (0.0 when absent), scale when it is a tensor; the key scale is 1.0
  * then. */
@@ -111,7 +55,7 @@
         .op = KLR_Operator_##name, .opcode = BIR_OP_COLLECTIVE_COMPUTE, ENGINE(DVE),                                   \
         OPERANDS(INS(KLR_CollectiveOp_srcs), OUTS(KLR_CollectiveOp_dsts)),                                             \
         KEYS(FIXED("kind", kind_name), KEY(ALU_OPTIONAL, "op", KLR_CollectiveOp_op)), .finish = codegen_collective,    \
-        .note = "replica_groups, src_target_pairs, stream_id, cc_dim, dma_qos"                                         \
+        .note = "replica_groups, src_target_pairs, stream_id, num_channels, cc_dim, dma_qos"                           \
     }
 
 const struct operator_row codegen_operators[] = {
@@ -188,6 +132,7 @@ const struct operator_row codegen_operators[] = {
       .finish = codegen_local_gather,
       .note = "num_valid_indices, num_elem_per_idx" },
     REFUSED(matMul, NEVER_TRACED),
+    /* Stationary first (lowering.md, correction 8; bir-json.md 13.1 has it the other way round). */
     { .op = KLR_Operator_ncMatMul,
       .opcode = BIR_OP_MATMULT,
       ENGINE(PE),

@@ -48,7 +48,6 @@ enum key_kind {
     KEY_INT_LISTS,
     KEY_DTYPE,      /* Dtype?: no key; must be the destination's, else a warning */
     KEY_FIXED_TEXT, /* the rest take their value from `text` */
-    KEY_FIXED_JSON,
     KEY_FIXED_FALSE,
     KEY_FIXED_TRUE,
     KEY_FIXED_ZERO,   /* integer 0 */

@@ -172,7 +172,6 @@ static enum bir_status add_key(struct codegen_keys *keys, const struct key_spec 
     case KEY_INT_LISTS: codegen_key_int_lists(keys, spec->key, klr_list_at(op, slot)); break;
     case KEY_DTYPE: check_dtype(keys->cg, op, slot, inst); break;
     case KEY_FIXED_TEXT: codegen_key_text(keys, spec->key, spec->text); break;
-    case KEY_FIXED_JSON: codegen_key_json(keys, spec->key, spec->text, strlen(spec->text)); break;
     case KEY_FIXED_FALSE: codegen_key_bool(keys, spec->key, false); break;
     case KEY_FIXED_TRUE: codegen_key_bool(keys, spec->key, true); break;
     case KEY_FIXED_ZERO: codegen_key_int(keys, spec->key, 0); break;
