@@ -13,6 +13,8 @@ const struct bir_pass bir_passes[] = {
     { "klr_codegen", NULL, "turns a KLR kernel into a BIR module", true },
     { "allocate_memory", bir_pass_allocate_memory, "gives an address to every location that has none", true },
     { "split_engines", bir_pass_split_engines, "gives each engine its own copy of code on ALL", true },
+    { "build_flow_deps", bir_pass_build_flow_deps, "adds Flow edges from real footprints", true },
+    { "build_anti_deps", bir_pass_build_anti_deps, "adds Anti and Output edges from real footprints", true },
     { "assign_loop_registers", bir_pass_assign_loop_registers, "one induction register per loop axis and engine",
       true },
     { "insert_address_tables", bir_pass_insert_address_tables, "tables of the block addresses of symbolic sets", true },
