@@ -30,7 +30,7 @@ static bool last_of(const struct hazard_set *set, int64_t *last)
             __builtin_add_overflow(sum, reach, &sum))
             return false;
     }
-    return !__builtin_add_overflow(sum, set->run - 1, last);
+    return !__builtin_add_overflow(sum, set->run - 1, last) && *last < INT64_MAX;
 }
 
 /* Only positive steps and counts above 1 remain. */

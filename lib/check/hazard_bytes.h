@@ -22,7 +22,8 @@ struct hazard_set {
     struct hazard_dim *dims;
 };
 
-/* Brings a set to normal form, in place: the same integers. False when some member is outside int64. Every num and run
+/* Brings a set to normal form, in place: the same integers. False when some member is outside int64
+ * (or INT64_MAX itself, so that the end of a set is a number too). Every num and run
  * >= 1. */
 bool hazard_set_normalise(struct hazard_set *set) BIR_MUST_CHECK;
 

@@ -143,6 +143,8 @@ struct hazard_waiter {
     bool previous;   /* names the previous iteration: not modelled */
 };
 
+struct hazard_entry; /* hazard_report.c */
+
 struct hazard_access {
     uint32_t exec;
     uint32_t footprint;
@@ -174,9 +176,12 @@ struct hazard_analysis {
     BIR_VEC(const char *) reasons;
     struct bir_strtab reason_texts;
     struct bir_buf explanation;
-    bool has_pair_of_function, pairs_cut, waits_cut, reasons_cut;
+    struct hazard_entry *entries; /* hash table of what is reported, in lasting */
+    uint32_t entries_capacity, entries_count;
+    struct bir_arena lasting; /* working memory that outlives a function */
+    uint32_t sorted_pairs;    /* of the functions before this one */
+    bool is_cut, reasons_cut; /* some list, the reasons have reached max_entries */
     uint32_t max_entries;
-    uint32_t first_pair; /* of the function */
     uint64_t n_executions, n_accesses;
     enum bir_hazard_verdict verdict;
 
@@ -297,12 +302,12 @@ enum hazard_truth { HAZARD_NO, HAZARD_YES, HAZARD_MAYBE };
 enum hazard_truth hazard_footprints_meet(const struct hazard_footprint *a, const struct hazard_footprint *b);
 
 /* hazard_report.c */
-struct hazard_entries; /* entries seen, by key */
-struct hazard_entries *hazard_entries_new(struct hazard_analysis *h);
-enum bir_status hazard_add_pair(struct hazard_analysis *h, struct hazard_entries *entries,
-                                const struct hazard_access *earlier, const struct hazard_access *later,
-                                bool carried) BIR_MUST_CHECK;
+/* An unordered pair of accesses with bytes in common; not exact: perhaps in common, which is a reason for "undecided".
+ */
+enum bir_status hazard_add_pair(struct hazard_analysis *h, const struct hazard_access *earlier,
+                                const struct hazard_access *later, bool carried, bool exact) BIR_MUST_CHECK;
 enum bir_status hazard_add_waits(struct hazard_analysis *h) BIR_MUST_CHECK;
+void hazard_report_sort(struct hazard_analysis *h);
 void hazard_place_of(const struct hazard_analysis *h, uint32_t exec, struct bir_hazard_place *place);
 
 /* hazard_advice.c */
