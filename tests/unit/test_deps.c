@@ -66,6 +66,8 @@ static void add_access(struct world *w, struct bir_instruction *inst, enum bir_r
     int64_t size = dtype == BIR_DTYPE_UINT8 ? 1 : 2, row = ROW_BYTES / size;
     int64_t first_row = (int64_t)below(w, ROWS), stride = 1 + (int64_t)below(w, 2);
     int64_t rows = 1 + (int64_t)below(w, (uint64_t)((ROWS - first_row - 1) / stride + 1));
+    if (placements[which].type == BIR_MEMORY_DRAM && rows > 4)
+        rows = 4; /* beyond 64 runs a footprint is the interval around them */
     struct bir_pair pairs[3] = { { stride * row, rows }, { 0, 1 }, { 1, 1 } };
     int64_t low = 0, high = 0;
     for (int i = 1; i < 3; i++) {
