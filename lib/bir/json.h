@@ -29,4 +29,10 @@ struct bir_write_options {
 enum bir_status bir_module_write_json(const struct bir_module *module, const struct bir_write_options *options,
                                       struct bir_buf *buf) BIR_MUST_CHECK;
 
+/* Faithful form: presence and order of keys, unknown keys and every value as the input spells them, only laid out anew. text is one that
+ * bir_module_read_json has accepted and whose module has not been changed; no model keeps spellings, so none is needed. Results
+ * as above. */
+enum bir_status bir_json_write_faithful(const char *text, size_t len, const struct bir_write_options *options,
+                                        struct bir_buf *buf) BIR_MUST_CHECK;
+
 #endif

@@ -10,7 +10,7 @@
 
 #include "bir/read.h"
 
-#define DIAG_DEPTH_MAX 1000u /* deeper documents could not be written again (BIR_JSON_WRITER_MAX_DEPTH) */
+#define READ_DEPTH_MAX 1000u /* deeper documents could not be written again (BIR_JSON_WRITER_MAX_DEPTH) */
 
 struct module_fields {
     struct key_set seen;
@@ -324,7 +324,7 @@ enum bir_status bir_module_read_json(const char *text, size_t len, const struct 
     enum bir_status status = BIR_NOMEM;
     if (ctx) {
         uint32_t depth = options->max_depth ? options->max_depth : BIR_JSON_DEPTH_DEFAULT;
-        bir_json_reader_init(&ctx->json, text, len, depth < DIAG_DEPTH_MAX ? depth : DIAG_DEPTH_MAX, &scratch, diags);
+        bir_json_reader_init(&ctx->json, text, len, depth < READ_DEPTH_MAX ? depth : READ_DEPTH_MAX, &scratch, diags);
         status = read_document(ctx);
         bir_buf_deinit(&ctx->text);
         if (status == BIR_OK)

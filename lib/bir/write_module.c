@@ -128,3 +128,14 @@ enum bir_status bir_module_write_json(const struct bir_module *module, const str
     bir_arena_deinit(&writer.scratch);
     return buf->status;
 }
+
+enum bir_status bir_json_write_faithful(const char *text, size_t len, const struct bir_write_options *options,
+                                        struct bir_buf *buf)
+{
+    struct bir_json_writer w;
+    if (options && bir_cancelled(options->cancel))
+        return BIR_CANCELLED;
+    bir_json_writer_init(&w, buf, options ? options->indent : 0);
+    bir_json_put_raw(&w, text, len, false);
+    return buf->status;
+}

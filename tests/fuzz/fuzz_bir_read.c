@@ -1,13 +1,14 @@
 /*
  * Input: BIR-JSON, its first byte apart, which chooses strict or lenient reading. Checked on what is accepted: the use
- * lists are exact, and writing, reading and writing again gives the same bytes; on what is refused: there is an error
- * whose place lies in the text.
+ * lists are exact, the verifier survives, and writing, reading and writing again gives the same bytes; on what is
+ * refused: there is an error whose place lies in the text.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json_reader.h"
 #include "bir/json.h"
+#include "bir/verifier.h"
 
 #define MEMORY_BYTES ((size_t)64 << 20)
 
@@ -45,6 +46,17 @@ static struct bir_module *read_text(const char *text, size_t len, bool strict)
     return module;
 }
 
+static void verify(const struct bir_module *module, bool strict)
+{
+    struct bir_arena arena;
+    struct bir_diags diags;
+    bir_arena_init(&arena, MEMORY_BYTES);
+    bir_diags_init(&diags, &arena, 8);
+    enum bir_status status = bir_module_verify(module, strict, &diags);
+    require(status == (diags.errors > 0 ? BIR_INVALID : BIR_OK));
+    bir_arena_deinit(&arena);
+}
+
 static void write_module(const struct bir_module *module, uint32_t indent, struct bir_buf *buf)
 {
     const struct bir_write_options options = { .indent = indent };
@@ -62,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const char *problem;
     require(bir_module_check_uses(module, &problem));
+    verify(module, strict);
     struct bir_buf once, twice;
     uint32_t indent = data[0] & 2 ? 2 : 0;
     write_module(module, indent, &once);

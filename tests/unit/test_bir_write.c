@@ -72,6 +72,53 @@ START_TEST(changing_vectors)
 }
 END_TEST
 
+/* The text without the white space between its tokens. */
+static size_t squeeze(char *text, size_t len)
+{
+    size_t kept = 0;
+    bool inside = false;
+    for (size_t i = 0; i < len; i++) {
+        if (!inside && (text[i] == ' ' || text[i] == '\n'))
+            continue;
+        if (text[i] == '"')
+            inside = !inside;
+        text[kept++] = text[i];
+        if (inside && text[i] == '\\')
+            text[kept++] = text[++i];
+    }
+    return kept;
+}
+
+/* Faithful: nothing but white space changes, and a second time not even that. */
+static void check_faithful(const char *name, const char *text, size_t len)
+{
+    struct bir_read read;
+    bir_read_expect(&read, text, len, name);
+    bir_read_done(&read);
+    struct bir_buf once, twice;
+    struct bir_write_options options = { .indent = 2 };
+    bir_buf_init(&once, 0);
+    bir_buf_init(&twice, 0);
+    ck_assert_int_eq(bir_json_write_faithful(text, len, &options, &once), BIR_OK);
+    ck_assert_int_eq(bir_json_write_faithful(once.data, once.len, &options, &twice), BIR_OK);
+    bir_expect_text(name, once.data, once.len, twice.data, twice.len);
+    char *squeezed = malloc(len);
+    memcpy(squeezed, text, len);
+    bir_buf_deinit(&twice);
+    ck_assert_int_eq(bir_json_write_faithful(once.data, once.len, NULL, &twice), BIR_OK);
+    bir_expect_text(name, squeezed, squeeze(squeezed, len), twice.data, twice.len);
+    free(squeezed);
+    bir_buf_deinit(&once);
+    bir_buf_deinit(&twice);
+}
+
+START_TEST(faithful_form)
+{
+    ck_assert_int_ge(bir_each_vector("bir/good", ".json", check_faithful), 15);
+    ck_assert_int_ge(bir_each_vector("bir/change", ".in.json", check_faithful), 10);
+}
+END_TEST
+
 START_TEST(buffer_limit_and_cancel)
 {
     size_t len;
@@ -151,7 +198,8 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = { good_vectors, compact_form, changing_vectors, buffer_limit_and_cancel,
-                                   memory_is_linear };
+    const TTest *const tests[] = {
+        good_vectors, compact_form, changing_vectors, faithful_form, buffer_limit_and_cancel, memory_is_linear
+    };
     return UNIT_RUN("bir_write", tests);
 }
