@@ -8,6 +8,7 @@
  */
 #include "daemon/server.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +28,13 @@ static void close_handle(uv_handle_t *handle)
         uv_close(handle, NULL);
 }
 
-/* Everything but the sessions; the loop ends when they are gone. */
+/* Everything but the sessions; the loop ends when they are gone. The signals stay caught to the end. */
 static void stop(struct server *server)
 {
     server->state = SERVER_STOPPED;
     close_handle((uv_handle_t *)&server->pipe);
-    close_handle((uv_handle_t *)&server->sigterm);
-    close_handle((uv_handle_t *)&server->sigint);
+    uv_unref((uv_handle_t *)&server->sigterm);
+    uv_unref((uv_handle_t *)&server->sigint);
     close_handle((uv_handle_t *)&server->idle_timer);
     close_handle((uv_handle_t *)&server->drain_timer);
     close_handle((uv_handle_t *)&server->watchdog_timer);
@@ -155,6 +156,22 @@ static void add_signal(struct server *server, uv_signal_t *handle, int number)
     uv_signal_start(handle, on_signal, number);
 }
 
+/* Closing the handles gives the signals back their default action; one that comes after must not turn an orderly end
+ * into a kill. */
+static void remove_signals(struct server *server)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    close_handle((uv_handle_t *)&server->sigterm);
+    close_handle((uv_handle_t *)&server->sigint);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    uv_run(&server->loop, UV_RUN_DEFAULT);
+}
+
 static bool start_listening(struct server *server)
 {
     uv_pipe_init(&server->loop, &server->pipe, 0);
@@ -239,6 +256,7 @@ int server_run(const struct roostd_options *options, struct listener *listener)
         stop(server);
     }
     uv_run(&server->loop, UV_RUN_DEFAULT);
+    remove_signals(server);
     listener_release(&server->listener);
     if (uv_loop_close(&server->loop) != 0) {
         log_line(LOG_LEVEL_ERROR, "a handle was left open at the end");

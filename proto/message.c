@@ -189,20 +189,39 @@ void proto_message_deinit(struct proto_message *message)
     *message = (struct proto_message){ .kind = PROTO_REQUEST };
 }
 
+static size_t skip_space(const char *text, size_t len, size_t at)
+{
+    while (at < len && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r'))
+        at++;
+    return at;
+}
+
+/* Position behind the token, white space before it skipped; 0 when it is not there. */
+static size_t expect(const char *text, size_t len, size_t at, const char *token, size_t token_len)
+{
+    at = skip_space(text, len, at);
+    return len - at >= token_len && memcmp(text + at, token, token_len) == 0 ? at + token_len : 0;
+}
+
 size_t proto_request_prefix(const char *text, size_t len, int64_t *id)
 {
-    static const char start[] = "{\"jsonrpc\":\"2.0\",\"id\":";
-    const size_t start_len = sizeof start - 1;
-    if (len <= start_len || memcmp(text, start, start_len) != 0)
-        return 0;
-    size_t at = start_len;
+    static const char *const tokens[] = { "{", "\"jsonrpc\"", ":", "\"2.0\"", ",", "\"id\"", ":" };
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
+        at = expect(text, len, at, tokens[i], strlen(tokens[i]));
+        if (!at)
+            return 0;
+    }
+    size_t start = at = skip_space(text, len, at);
     int64_t value = 0;
-    while (at < len && at - start_len < PREFIX_ID_DIGITS && text[at] >= '0' && text[at] <= '9')
+    while (at < len && at - start < PREFIX_ID_DIGITS && text[at] >= '0' && text[at] <= '9')
         value = value * 10 + (text[at++] - '0');
-    if (at == start_len || at == len || text[at] != ',' || (text[start_len] == '0' && at - start_len > 1))
+    if (at == start || (text[start] == '0' && at - start > 1))
         return 0;
-    *id = value;
-    return at + 1;
+    at = expect(text, len, at, ",", 1);
+    if (at)
+        *id = value;
+    return at;
 }
 
 void proto_put_string(struct bir_buf *buf, const char *text, size_t len)
