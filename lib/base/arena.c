@@ -3,8 +3,9 @@
  * and no byte is handed out twice, so memory is zero without a memset. A block that would take more than a quarter of a
  * chunk gets a chunk of its own, linked behind the newest, so that the rest of the newest is not wasted.
  *
- * Chunks grow with the arena (half of what is reserved so far, within bounds): a small module wastes little, a large
- * one makes few calls. Near the limit a chunk shrinks to what the limit still admits.
+ * Chunks grow with the arena: half of what is reserved so far, up to 128 KiB, then an eighth, up to 1 MiB. A small
+ * module wastes little, a large one makes few calls and leaves at most an eighth unused. Near the limit a chunk shrinks
+ * to what the limit still admits.
  *
  * Invariants: next and end are 8-aligned; next <= end; reserved_bytes is the sum of the chunk sizes and never above
  * limit_bytes. Under AddressSanitizer the free part of a chunk is poisoned and blocks keep a red zone between them.
@@ -34,9 +35,10 @@
 #define UNPOISON(start, size) ((void)(start), (void)(size))
 #endif
 
-#define ALIGNMENT       ((size_t)8)
-#define CHUNK_MIN_BYTES ((size_t)4096)
-#define CHUNK_MAX_BYTES ((size_t)1 << 20)
+#define ALIGNMENT        ((size_t)8)
+#define CHUNK_MIN_BYTES  ((size_t)4096)
+#define CHUNK_STEP_BYTES ((size_t)128 << 10)
+#define CHUNK_MAX_BYTES  ((size_t)1 << 20)
 
 struct bir_arena_chunk {
     struct bir_arena_chunk *next;
@@ -78,8 +80,12 @@ static size_t block_bytes(size_t size)
 
 static size_t preferred_chunk_bytes(const struct bir_arena *arena)
 {
-    size_t bytes = arena->reserved_bytes / 2;
-    bytes = bytes < CHUNK_MIN_BYTES ? CHUNK_MIN_BYTES : bytes > CHUNK_MAX_BYTES ? CHUNK_MAX_BYTES : bytes;
+    size_t half = arena->reserved_bytes / 2, eighth = arena->reserved_bytes / 8;
+    size_t bytes = half < CHUNK_MIN_BYTES ? CHUNK_MIN_BYTES : half;
+    if (bytes > CHUNK_STEP_BYTES)
+        bytes = eighth < CHUNK_STEP_BYTES ? CHUNK_STEP_BYTES : eighth;
+    if (bytes > CHUNK_MAX_BYTES)
+        bytes = CHUNK_MAX_BYTES;
     return bytes & ~(ALIGNMENT - 1);
 }
 
@@ -128,22 +134,30 @@ static char *alloc_from_new_chunk(struct bir_arena *arena, size_t occupied)
     return block;
 }
 
-void *bir_arena_alloc(struct bir_arena *arena, enum bir_memory category, size_t size)
+/* Apart, so that the ordinary case below needs no frame. */
+static __attribute__((noinline)) void *alloc_slowly(struct bir_arena *arena, enum bir_memory category, size_t size)
 {
     size_t occupied = block_bytes(size);
     if (occupied == 0) {
         arena->failure = BIR_LIMIT;
         return NULL;
     }
+    char *block = alloc_from_new_chunk(arena, occupied);
+    if (!block)
+        return NULL;
+    UNPOISON(block, size);
+    arena->used_bytes[category] += occupied;
+    return block;
+}
+
+void *bir_arena_alloc(struct bir_arena *arena, enum bir_memory category, size_t size)
+{
+    size_t occupied = block_bytes(size);
     char *block = arena->next;
-    if ((size_t)(arena->end - arena->next) >= occupied) {
-        arena->next += occupied;
-        arena->last = block;
-    } else {
-        block = alloc_from_new_chunk(arena, occupied);
-        if (!block)
-            return NULL;
-    }
+    if (occupied == 0 || (size_t)(arena->end - block) < occupied)
+        return alloc_slowly(arena, category, size);
+    arena->next = block + occupied;
+    arena->last = block;
     UNPOISON(block, size);
     arena->used_bytes[category] += occupied;
     return block;

@@ -1,31 +1,33 @@
 /*
  * The decoder: recursive descent over the schema's tables, one function a kind of value. Every reading function takes
- * the slot to fill, or NULL to check the bytes and build nothing; both ways move r->pos behind the value.
+ * the slot to fill, or NULL to check the bytes and build nothing; both ways move r->pos behind the value. klr_path_at
+ * is what skips: everything but the nodes and names of blocks and statements.
  *
- * Skipping serves two ends. A TensorName is skipped first, to learn how many bytes it has, and built only when the
- * table of tensors does not have these bytes. And klr_path_at skips everything but the nodes and names of blocks and
- * statements.
+ * r->steps is the way from the file to the value being read, for messages and paths. The members of a value share one
+ * step, which moves on from member to member. Leaving a value only lowers steps.count, so the steps of the value that
+ * began last (r->reached of them) stay readable until the next one begins. As values follow each other without gaps,
+ * the value that contains an offset is the one that began last when the next begins behind the offset.
  *
- * r->steps is the way from the file to the value being read, for messages and paths. Leaving a value only lowers
- * steps.count, so the steps of the value that began last (r->reached of them) stay readable until the next one begins.
- * As values follow each other without gaps, the value that contains an offset is the one that began last when the next
- * begins behind the offset.
+ * Speed: read_built knows the heads that nearly all values have (quick.h). Whatever else stands there, sound or not,
+ * goes to the function of its kind, which has libcbor look and words the fault. Most TensorNames have occurred before:
+ * they are recognised by their bytes and not read at all (tensors.c).
  *
  * Recursion: only Access can contain itself, and r->nesting bounds that; the rest of the schema is less than 20 deep.
- * Memory follows what has been read, never what is announced: list elements gather on r->values and are copied to a
- * list of the right size at its end.
+ * Memory follows what has been read, never what is announced: the elements of a long list gather on r->values and are
+ * copied to a list of the right size at its end; a short one is made at once.
  */
-#include "klr/reader.h"
+#include "klr/primitive.h"
+#include "klr/quick.h"
 
-#include "base/json_reader.h"
+#include "base/cancel.h"
 
 enum {
     HEADER_TAG16_BYTES = 3, /* d9 and 16 bits */
-    OPTION_TAG = 255,
-    PROOF = 0x80, /* in the dialect that writes them */
+    SHORT_LIST = 32,
+    POLL_VALUES = 1024,
 };
 
-static enum bir_status read_value(struct klr_reader *r, enum klr_type base, uint8_t wraps, union klr_slot *slot);
+static enum bir_status read_value(struct klr_reader *r, const struct klr_form *form, union klr_slot *slot);
 
 static void head_at(const struct klr_reader *r, size_t pos, struct klr_head *head)
 {
@@ -34,9 +36,11 @@ static void head_at(const struct klr_reader *r, size_t pos, struct klr_head *hea
 
 /* --- steps --- */
 
-/* The value that contains the target began last: keeps the steps to it. */
+/* Another value begins: if it is behind the target, the value that contains that is the one that began last. */
 static enum bir_status locate(struct klr_reader *r)
 {
+    if (!r->locating || r->located || r->pos <= r->target)
+        return BIR_OK;
     r->found = bir_arena_alloc_array(&r->scratch, BIR_MEM_OTHER, r->reached, sizeof(*r->found));
     if (!r->found)
         return klr_fault_memory(r, &r->scratch);
@@ -47,145 +51,44 @@ static enum bir_status locate(struct klr_reader *r)
     return BIR_OK;
 }
 
-static inline enum bir_status step_in(struct klr_reader *r, struct klr_step step)
+/* A step for the members of a value. It is not on any yet. */
+static KLR_HOT enum bir_status step_in(struct klr_reader *r, enum klr_type type, uint8_t ctor, bool is_position)
 {
-    if (r->locating && !r->located && r->pos > r->target)
-        BIR_TRY(locate(r));
-    if (r->steps.count < r->steps.capacity)
-        r->steps.items[r->steps.count++] = step;
-    else if (!bir_vec_push(&r->scratch, &r->steps, step))
+    if (r->steps.count == r->steps.capacity &&
+        !bir_vec_reserve_one(&r->scratch, (void **)&r->steps.items, r->steps.count, &r->steps.capacity,
+                             sizeof(*r->steps.items)))
         return klr_fault_memory(r, &r->scratch);
-    r->reached = r->steps.count;
+    struct klr_step *step = &r->steps.items[r->steps.count++];
+    step->type = (uint8_t)type;
+    step->ctor = ctor;
+    step->is_position = is_position;
     return BIR_OK;
 }
 
-static inline void step_out(struct klr_reader *r)
+static KLR_HOT struct klr_step *step_last(struct klr_reader *r)
+{
+    return &r->steps.items[r->steps.count - 1];
+}
+
+static KLR_HOT void step_out(struct klr_reader *r)
 {
     r->steps.count--;
 }
 
-/* --- primitives --- */
-
-static enum bir_status read_nat(struct klr_reader *r, union klr_slot *slot)
+/* Looks at the cancel token once in POLL_VALUES values. */
+static KLR_HOT enum bir_status count_values(struct klr_reader *r, uint32_t values)
 {
-    struct klr_head head;
-    char digits[KLR_NEGATIVE_BYTES];
-    head_at(r, r->pos, &head);
-    if (head.kind == KLR_HEAD_NEGINT)
-        return klr_fault(r, "klr-int-range", r->pos, "the file is damaged", "a Nat is at least 0, found %s",
-                         klr_negative_words(head.value, digits));
-    if (head.kind != KLR_HEAD_UINT)
-        return klr_fault_head(r, KLR_TYPE_Nat, 0, &head);
-    r->pos += head.size;
-    if (slot)
-        slot->nat = head.value;
-    return BIR_OK;
-}
-
-/* Int and Int32: an integer whose magnitude (value, or -1 - number) is at most max. */
-static enum bir_status read_integer(struct klr_reader *r, enum klr_type type, uint64_t max, union klr_slot *slot)
-{
-    struct klr_head head;
-    char digits[KLR_NEGATIVE_BYTES];
-    head_at(r, r->pos, &head);
-    bool negative = head.kind == KLR_HEAD_NEGINT;
-    if (!negative && head.kind != KLR_HEAD_UINT)
-        return klr_fault_head(r, type, 0, &head);
-    if (head.value > max && negative)
-        return klr_fault(r, "klr-int-range", r->pos, NULL, "%s is at least %lld, found %s", klr_types[type].name,
-                         -1 - (long long)max, klr_negative_words(head.value, digits));
-    if (head.value > max)
-        return klr_fault(r, "klr-int-range", r->pos, NULL, "%s is at most %llu, found %llu", klr_types[type].name,
-                         (unsigned long long)max, (unsigned long long)head.value);
-    r->pos += head.size;
-    if (slot)
-        slot->integer = negative ? -1 - (int64_t)head.value : (int64_t)head.value;
-    return BIR_OK;
-}
-
-static enum bir_status read_float32(struct klr_reader *r, union klr_slot *slot)
-{
-    struct klr_head head;
-    head_at(r, r->pos, &head);
-    if (head.kind != KLR_HEAD_FLOAT32)
-        return klr_fault_head(r, KLR_TYPE_Float32, 0, &head);
-    r->pos += head.size;
-    if (slot)
-        slot->float_bits = (uint32_t)head.value;
-    return BIR_OK;
-}
-
-static enum bir_status read_bool(struct klr_reader *r, union klr_slot *slot)
-{
-    struct klr_head head;
-    head_at(r, r->pos, &head);
-    if (head.kind != KLR_HEAD_BOOL)
-        return klr_fault_head(r, KLR_TYPE_Bool, 0, &head);
-    r->pos += head.size;
-    if (slot)
-        slot->boolean = head.value != 0;
-    return BIR_OK;
-}
-
-static enum bir_status read_string(struct klr_reader *r, union klr_slot *slot)
-{
-    struct klr_head head;
-    head_at(r, r->pos, &head);
-    if ((head.kind == KLR_HEAD_TEXT || head.cut_text) && head.value > r->limits.max_string_bytes)
-        return klr_fault_limit(r, "klr-string-limit", r->pos, "the length is wrong, or the limit has to be raised",
-                               "a String of %llu bytes is announced, the limit is %llu", (unsigned long long)head.value,
-                               (unsigned long long)r->limits.max_string_bytes);
-    if (head.kind != KLR_HEAD_TEXT)
-        return klr_fault_head(r, KLR_TYPE_String, 0, &head);
-    size_t bad;
-    if (!bir_utf8_valid(head.text, (size_t)head.value, &bad))
-        return klr_fault(r, "klr-not-utf8", r->pos + head.size + bad, "the file is damaged",
-                         "byte 0x%02x at position %zu of a String of %llu bytes begins no UTF-8 character",
-                         (uint8_t)head.text[bad], bad, (unsigned long long)head.value);
-    r->pos += head.size + (size_t)head.value;
-    if (!slot)
+    r->unpolled += values;
+    if (r->unpolled < POLL_VALUES)
         return BIR_OK;
-    slot->string = bir_intern(r->strings, head.text, (size_t)head.value);
-    return slot->string ? BIR_OK : klr_fault_memory(r, r->strings->arena);
-}
-
-/* A proof field: nothing in one dialect, an empty list in the other. The first one of a file is TensorName's, which is
- * followed by a Bool, so that it tells which (klr-format.md 3). Slice and AccessBasic end with theirs and cannot tell.
- */
-static enum bir_status read_proof(struct klr_reader *r)
-{
-    bool before_bool = r->steps.items[r->steps.count - 1].type == KLR_TYPE_TensorName;
-    bool written = r->pos < r->len && r->bytes[r->pos] == PROOF;
-    if (r->dialect == KLR_DIALECT_UNDECIDED)
-        r->dialect = written ? KLR_DIALECT_CPP : KLR_DIALECT_LEAN;
-    if (r->dialect == KLR_DIALECT_LEAN && !(before_bool && written))
-        return BIR_OK;
-    if (r->dialect == KLR_DIALECT_CPP && written) {
-        r->pos++;
-        return BIR_OK;
-    }
-    struct klr_head head;
-    head_at(r, r->pos, &head);
-    if (head.kind == KLR_HEAD_CUT)
-        return klr_fault_head(r, KLR_TYPE_Prop, 0, &head);
-    return klr_fault(r, "klr-mixed-dialect", r->pos, "a writer leaves proofs out everywhere or nowhere",
-                     "the first tensor of the file has %s for its proofs, here is byte 0x%02x",
-                     r->dialect == KLR_DIALECT_LEAN ? "no bytes" : "0x80", r->bytes[r->pos]);
+    r->unpolled = 0;
+    return bir_cancelled(r->limits.cancel) ? BIR_CANCELLED : BIR_OK;
 }
 
 /* --- structures, sums, enumerations --- */
 
-/* The four bytes that begin a typed value: d9, type tag, constructor, 80 + field count (at most 23). */
-enum { TAG16 = 0xd9, SHAPE_BYTES = 4, LIST_HEAD = 0x80 };
-
-static inline const uint8_t *shape_at(const struct klr_reader *r, uint32_t tag)
-{
-    const uint8_t *bytes = r->bytes + r->pos;
-    return r->len - r->pos >= SHAPE_BYTES && bytes[0] == TAG16 && bytes[1] == tag ? bytes : NULL;
-}
-
 /* Names what is wrong with the type tag, constructor or count at r->pos. */
-static enum bir_status fault_shape(struct klr_reader *r, enum klr_type type)
+static KLR_COLD enum bir_status fault_shape(struct klr_reader *r, enum klr_type type)
 {
     struct klr_head tag, count;
     head_at(r, r->pos, &tag);
@@ -198,33 +101,106 @@ static enum bir_status fault_shape(struct klr_reader *r, enum klr_type type)
     return klr_fault_count(r, type, arm, &count);
 }
 
-/* Type tag, constructor and field count, all of which must be as the schema has them. They are compared as bytes,
- * because half of a file's heads are these; only a mismatch is worth decoding. Stays at the first byte then, so that
- * faults name the place where the value begins. */
-static enum bir_status read_shape(struct klr_reader *r, enum klr_type type, const struct klr_arm **arm)
+static KLR_HOT enum bir_status read_shape(struct klr_reader *r, enum klr_type type, const struct klr_arm **arm)
 {
-    const uint8_t *shape = shape_at(r, klr_types[type].tag);
-    *arm = shape ? klr_arm_find(type, shape[2]) : NULL;
-    if (!*arm || shape[3] != LIST_HEAD + (*arm)->count)
-        return fault_shape(r, type);
-    r->pos += SHAPE_BYTES;
+    *arm = klr_quick_shape(r, type);
+    return *arm ? BIR_OK : fault_shape(r, type);
+}
+
+static KLR_APART enum bir_status read_node(struct klr_reader *r, enum klr_type type, union klr_slot *slot);
+static KLR_APART enum bir_status read_access(struct klr_reader *r, union klr_slot *slot);
+static KLR_APART enum bir_status read_tensor(struct klr_reader *r, union klr_slot *slot);
+static KLR_APART enum bir_status read_option(struct klr_reader *r, const struct klr_form *form, union klr_slot *slot);
+static KLR_APART enum bir_status read_list(struct klr_reader *r, const struct klr_form *form, union klr_slot *slot);
+
+/* To a field; not at all for elements, whose field is NULL. */
+static KLR_HOT void step_to(struct klr_reader *r, const struct klr_field *field)
+{
+    if (field)
+        step_last(r)->field = field;
+}
+
+/* read_value for a value that is built. Most are numbers in short heads, which are in every type's range, truth values,
+ * enumerations, and options that are none, whose slot is NULL already. Before anything else goes on to a function that
+ * may find a fault, the step moves on to `field`. */
+static KLR_HOT enum bir_status read_built(struct klr_reader *r, const struct klr_form *form, union klr_slot *slot,
+                                          const struct klr_field *field)
+{
+    switch ((enum klr_way)form->way) {
+    case KLR_WAY_NAT:
+        if (klr_quick_nat(r, slot))
+            return BIR_OK;
+        break;
+    case KLR_WAY_INT:
+        if (klr_quick_int(r, slot))
+            return BIR_OK;
+        break;
+    case KLR_WAY_BOOL:
+        if (klr_quick_bool(r, slot))
+            return BIR_OK;
+        break;
+    case KLR_WAY_ENUM:
+        if (klr_quick_enum(r, (enum klr_type)form->base, slot))
+            return BIR_OK;
+        break;
+    case KLR_WAY_OPTION:
+        if (klr_quick_option(r, 0))
+            return BIR_OK;
+        step_to(r, field);
+        return read_option(r, form, slot);
+    case KLR_WAY_NODE: step_to(r, field); return read_node(r, (enum klr_type)form->base, slot);
+    case KLR_WAY_ACCESS: step_to(r, field); return read_access(r, slot);
+    case KLR_WAY_TENSOR: step_to(r, field); return read_tensor(r, slot);
+    case KLR_WAY_LIST: step_to(r, field); return read_list(r, form, slot);
+    case KLR_WAY_STRING: step_to(r, field); return klr_read_string(r, slot);
+    default: break;
+    }
+    step_to(r, field);
+    return read_value(r, form, slot);
+}
+
+/* Those of a value that is built. */
+static KLR_HOT enum bir_status read_fields(struct klr_reader *r, enum klr_type type, const struct klr_arm *arm,
+                                           union klr_slot *slots)
+{
+    const struct klr_field *field = klr_arm_fields(arm), *end = field + arm->count;
+    if (field == end)
+        return BIR_OK;
+    BIR_TRY(count_values(r, arm->count));
+    BIR_TRY(step_in(r, type, arm->ctor, false));
+    for (; field < end; field++) {
+        if (field->form.way == KLR_WAY_PROOF) {
+            step_to(r, field);
+            BIR_TRY(klr_read_proof(r));
+            continue;
+        }
+        BIR_TRY(read_built(r, &field->form, slots, field));
+        slots++;
+    }
+    step_out(r);
     return BIR_OK;
 }
 
-static enum bir_status read_fields(struct klr_reader *r, enum klr_type type, const struct klr_arm *arm,
+/* Those of a value that is skipped; slots is not NULL for blocks and statements, of which the names are kept. */
+static enum bir_status skip_fields(struct klr_reader *r, enum klr_type type, const struct klr_arm *arm,
                                    union klr_slot *slots)
 {
     const struct klr_field *fields = klr_arm_fields(arm);
-    for (uint32_t i = 0; i < arm->count; i++) {
-        const struct klr_field *field = &fields[i];
-        BIR_TRY(step_in(r, (struct klr_step){ .type = (uint8_t)type, .ctor = arm->ctor, .field = (uint8_t)i }));
-        /* When locating, only names are kept: slots is not NULL for blocks and statements alone. */
-        bool kept = slots && (!r->locating || field->base == KLR_TYPE_String);
-        BIR_TRY(read_value(r, (enum klr_type)field->base, field->wraps, kept ? slots : NULL));
-        step_out(r);
-        if (slots && field->base != KLR_TYPE_Prop)
-            slots++;
+    if (arm->count == 0)
+        return BIR_OK;
+    BIR_TRY(count_values(r, arm->count));
+    BIR_TRY(locate(r));
+    BIR_TRY(step_in(r, type, arm->ctor, false));
+    for (uint32_t i = 0;;) {
+        bool kept = slots && fields[i].form.base == KLR_TYPE_String;
+        step_last(r)->field = &fields[i];
+        r->reached = r->steps.count;
+        BIR_TRY(read_value(r, &fields[i].form, kept ? &slots[i] : NULL));
+        if (++i == arm->count)
+            break;
+        BIR_TRY(locate(r));
     }
+    step_out(r);
     return BIR_OK;
 }
 
@@ -246,71 +222,104 @@ static enum bir_status enter_access(struct klr_reader *r)
                            r->limits.max_nesting);
 }
 
-static struct klr_node *node_new(struct klr_reader *r, enum klr_type type, const struct klr_arm *arm, size_t offset)
+static KLR_HOT void node_init(struct klr_node *node, enum klr_type type, const struct klr_arm *arm, size_t offset)
 {
-    struct klr_node *node =
-        bir_arena_alloc(r->arena, BIR_MEM_OTHER, sizeof(*node) + klr_arm_slots(arm) * sizeof(union klr_slot));
-    if (!node)
-        return NULL;
     node->type = (uint8_t)type;
     node->ctor = arm->ctor;
     node->offset_high = (uint16_t)((uint64_t)offset >> 32);
     node->offset_low = (uint32_t)offset;
-    if (r->steps.count > 0 && r->steps.items[r->steps.count - 1].is_position)
-        r->steps.items[r->steps.count - 1].element = node;
+}
+
+static KLR_HOT struct klr_node *node_new(struct klr_reader *r, enum klr_type type, const struct klr_arm *arm,
+                                         size_t offset)
+{
+    size_t bytes = sizeof(struct klr_node) + klr_arm_slots(arm) * sizeof(union klr_slot);
+    struct klr_node *node = bir_arena_alloc(r->arena, BIR_MEM_OTHER, bytes);
+    if (node)
+        node_init(node, type, arm, offset);
     return node;
 }
 
-/* Types for which semantics.c has a rule. */
-static bool has_rules(enum klr_type type)
-{
-    return type == KLR_TYPE_TensorName || type == KLR_TYPE_AccessBasic || type == KLR_TYPE_Slice;
-}
-
-/* A structure or an arm of a sum. */
-static enum bir_status read_node(struct klr_reader *r, enum klr_type type, union klr_slot *slot)
+static KLR_COLD enum bir_status skip_node(struct klr_reader *r, enum klr_type type)
 {
     size_t start = r->pos;
     const struct klr_arm *arm;
-    if (type == KLR_TYPE_Access)
-        BIR_TRY(enter_access(r));
-    if (type == KLR_TYPE_Stmt)
-        BIR_TRY(count_statement(r));
-    BIR_TRY(read_shape(r, type, &arm));
     struct klr_node *node = NULL;
-    if (slot || (r->locating && (type == KLR_TYPE_Block || type == KLR_TYPE_Stmt))) {
+    BIR_TRY(read_shape(r, type, &arm));
+    if (r->locating && (type == KLR_TYPE_Block || type == KLR_TYPE_Stmt)) {
         node = node_new(r, type, arm, start);
         if (!node)
             return klr_fault_memory(r, r->arena);
+        if (step_last(r)->is_position)
+            step_last(r)->element = node;
     }
-    BIR_TRY(read_fields(r, type, arm, node ? node->fields : NULL));
-    if (type == KLR_TYPE_Access)
-        r->nesting--;
-    if (r->located && type == KLR_TYPE_Stmt)
-        return BIR_CANCELLED;
+    BIR_TRY(skip_fields(r, type, arm, node ? node->fields : NULL));
+    return r->located && type == KLR_TYPE_Stmt ? BIR_CANCELLED : BIR_OK;
+}
+
+/* A structure or an arm of a sum. */
+static KLR_APART enum bir_status read_node(struct klr_reader *r, enum klr_type type, union klr_slot *slot)
+{
+    size_t start = r->pos;
+    const struct klr_arm *arm;
     if (!slot)
-        return BIR_OK;
+        return skip_node(r, type);
+    BIR_TRY(read_shape(r, type, &arm));
+    struct klr_node *node = node_new(r, type, arm, start);
+    if (!node)
+        return klr_fault_memory(r, r->arena);
     slot->node = node;
-    if (has_rules(type) && !bir_vec_push(&r->scratch, &r->rules, node))
-        return klr_fault_memory(r, &r->scratch);
+    return read_fields(r, type, arm, node->fields);
+}
+
+static KLR_APART enum bir_status read_access(struct klr_reader *r, union klr_slot *slot)
+{
+    BIR_TRY(enter_access(r));
+    BIR_TRY(read_node(r, KLR_TYPE_Access, slot));
+    r->nesting--;
     return BIR_OK;
 }
 
-/* A TensorName, the same node for the same bytes. */
-static enum bir_status read_tensor(struct klr_reader *r, union klr_slot *slot)
+static KLR_APART enum bir_status read_statement(struct klr_reader *r, union klr_slot *slot)
 {
-    size_t start = r->pos;
-    uint64_t hash;
-    BIR_TRY(read_node(r, KLR_TYPE_TensorName, NULL));
-    slot->node = klr_tensor_find(r, start, &hash);
-    if (slot->node)
-        return BIR_OK;
-    r->pos = start;
-    BIR_TRY(read_node(r, KLR_TYPE_TensorName, slot));
-    return klr_tensor_add(r, start, hash, slot->node);
+    BIR_TRY(count_statement(r));
+    return read_node(r, KLR_TYPE_Stmt, slot);
 }
 
-static enum bir_status read_enum(struct klr_reader *r, enum klr_type type, union klr_slot *slot)
+static enum bir_status add_rule(struct klr_reader *r, const struct klr_node *node)
+{
+    return bir_vec_push(&r->scratch, &r->rules, node) ? BIR_OK : klr_fault_memory(r, &r->scratch);
+}
+
+/* A node for which semantics.c has a rule. */
+static KLR_APART enum bir_status read_ruled(struct klr_reader *r, enum klr_type type, union klr_slot *slot)
+{
+    BIR_TRY(read_node(r, type, slot));
+    return slot ? add_rule(r, slot->node) : BIR_OK;
+}
+
+/* A TensorName, the same node for the same bytes. What has been built for nothing, when the hints had forgotten the
+ * tensor, is no more than any other value of these bytes would take. */
+static KLR_APART enum bir_status read_tensor(struct klr_reader *r, union klr_slot *slot)
+{
+    if (!slot)
+        return skip_node(r, KLR_TYPE_TensorName);
+    size_t start = r->pos;
+    struct klr_tensor_hashes hashes;
+    slot->node = klr_tensor_recognise(r, &hashes);
+    if (slot->node)
+        return BIR_OK;
+    BIR_TRY(read_node(r, KLR_TYPE_TensorName, slot));
+    const struct klr_node *known = klr_tensor_find(r, start, &hashes);
+    if (known) {
+        slot->node = known;
+        return BIR_OK;
+    }
+    BIR_TRY(add_rule(r, slot->node));
+    return klr_tensor_add(r, start, &hashes, slot->node);
+}
+
+static KLR_COLD enum bir_status read_enum(struct klr_reader *r, enum klr_type type, union klr_slot *slot)
 {
     const struct klr_arm *arm;
     BIR_TRY(read_shape(r, type, &arm));
@@ -321,62 +330,151 @@ static enum bir_status read_enum(struct klr_reader *r, enum klr_type type, union
 
 /* --- wrapped values --- */
 
-static enum bir_status read_list(struct klr_reader *r, enum klr_type base, uint8_t wraps, union klr_slot *slot)
+static KLR_COLD enum bir_status read_any_list_head(struct klr_reader *r, const struct klr_form *form, uint64_t *count)
 {
     struct klr_head head;
     head_at(r, r->pos, &head);
     if (head.kind != KLR_HEAD_LIST)
-        return klr_fault_head(r, base, wraps, &head);
+        return klr_fault_head(r, (enum klr_type)form->base, form->wraps, &head);
     if (head.value > r->len - r->pos - head.size)
         return klr_fault(r, "klr-truncated", r->pos, "the file is cut short, or the length is wrong",
                          "a list of %llu elements is announced, %zu bytes are left", (unsigned long long)head.value,
                          r->len - r->pos - head.size);
     r->pos += head.size;
+    *count = head.value;
+    return BIR_OK;
+}
+
+/* At least a byte of the file is there for each element. */
+static inline enum bir_status read_list_head(struct klr_reader *r, const struct klr_form *form, uint64_t *count)
+{
+    size_t left = r->len - r->pos;
+    uint32_t size = klr_head_quick(r->bytes + r->pos, left, KLR_MAJOR_LIST, count);
+    if (size == 0 || *count > left - size)
+        return read_any_list_head(r, form, count);
+    r->pos += size;
+    return BIR_OK;
+}
+
+static struct klr_list *list_new(struct klr_reader *r, uint64_t count)
+{
+    struct klr_list *list =
+        bir_arena_alloc(r->arena, BIR_MEM_OTHER, sizeof(*list) + (size_t)count * sizeof(list->items[0]));
+    if (list)
+        list->count = count;
+    return list;
+}
+
+/* The elements of a list that is built. */
+static enum bir_status read_elements(struct klr_reader *r, const struct klr_form *form, uint64_t count,
+                                     union klr_slot *items)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        BIR_TRY(count_values(r, 1));
+        BIR_TRY(read_built(r, form, &items[i], NULL));
+    }
+    return BIR_OK;
+}
+
+/* The elements of a list of APPairs: a quarter of all nodes of a large kernel, and so simple that one block holds the
+ * list's and the three numbers of each are known to be next. */
+static enum bir_status read_pairs(struct klr_reader *r, uint64_t count, union klr_slot *items)
+{
+    enum { SLOTS = KLR_APPair_offset + 1, NODE_BYTES = sizeof(struct klr_node) + SLOTS * sizeof(union klr_slot) };
+    static_assert(KLR_APPair_step == 0 && KLR_APPair_num == 1 && KLR_APPair_offset == 2, "Int, Nat, Nat");
+    char *block = bir_arena_alloc_array(r->arena, BIR_MEM_OTHER, (size_t)count, NODE_BYTES);
+    if (!block)
+        return klr_fault_memory(r, r->arena);
+    BIR_TRY(count_values(r, (uint32_t)count * (1 + SLOTS)));
+    for (uint64_t i = 0; i < count; i++, block += NODE_BYTES) {
+        struct klr_node *node = (struct klr_node *)(void *)block;
+        size_t start = r->pos;
+        const struct klr_arm *arm = klr_quick_shape(r, KLR_TYPE_APPair);
+        if (arm && klr_quick_int(r, &node->fields[KLR_APPair_step]) &&
+            klr_quick_nat(r, &node->fields[KLR_APPair_num]) && klr_quick_nat(r, &node->fields[KLR_APPair_offset])) {
+            node_init(node, KLR_TYPE_APPair, arm, start);
+            items[i].node = node;
+        } else {
+            r->pos = start;
+            BIR_TRY(read_node(r, KLR_TYPE_APPair, &items[i]));
+        }
+    }
+    return BIR_OK;
+}
+
+/* Positions are looked at in paths alone, so only skipping steps on them. */
+static KLR_COLD enum bir_status skip_elements(struct klr_reader *r, const struct klr_form *form, uint64_t count)
+{
+    if (count == 0)
+        return BIR_OK;
+    BIR_TRY(locate(r));
+    BIR_TRY(step_in(r, (enum klr_type)0, 0, true));
+    for (uint64_t i = 0;;) {
+        BIR_TRY(count_values(r, 1));
+        step_last(r)->position = i;
+        step_last(r)->element = NULL;
+        r->reached = r->steps.count;
+        BIR_TRY(read_value(r, form, NULL));
+        if (++i == count)
+            break;
+        BIR_TRY(locate(r));
+    }
+    step_out(r);
+    return BIR_OK;
+}
+
+static KLR_COLD enum bir_status read_long_list(struct klr_reader *r, const struct klr_form *form, uint64_t count,
+                                               union klr_slot *slot)
+{
     uint32_t first = r->values.count;
-    for (uint64_t i = 0; i < head.value; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         union klr_slot element = { 0 };
-        BIR_TRY(step_in(r, (struct klr_step){ .position = i, .is_position = true }));
-        BIR_TRY(read_value(r, base, KLR_WRAP_INNER(wraps), slot ? &element : NULL));
-        step_out(r);
-        if (slot && !bir_vec_push(&r->scratch, &r->values, element))
+        BIR_TRY(read_elements(r, form, 1, &element));
+        if (!bir_vec_push(&r->scratch, &r->values, element))
             return klr_fault_memory(r, &r->scratch);
     }
-    if (!slot)
-        return BIR_OK;
-    size_t bytes = (size_t)head.value * sizeof(union klr_slot);
-    struct klr_list *list = bir_arena_alloc(r->arena, BIR_MEM_OTHER, sizeof(*list) + bytes);
+    struct klr_list *list = list_new(r, count);
     if (!list)
         return klr_fault_memory(r, r->arena);
-    list->count = head.value;
-    if (bytes > 0)
-        memcpy(list->items, r->values.items + first, bytes);
+    memcpy(list->items, r->values.items + first, (size_t)count * sizeof(list->items[0]));
     r->values.count = first;
     slot->list = list;
     return BIR_OK;
 }
 
-/* True for values whose slot is a pointer that is never NULL, so that NULL can stand for none. */
-static bool slot_is_pointer(enum klr_type base, uint8_t wraps)
+static KLR_APART enum bir_status read_list(struct klr_reader *r, const struct klr_form *form, union klr_slot *slot)
 {
-    uint8_t kind = klr_types[base].kind;
-    return wraps != 0 || base == KLR_TYPE_String || kind == KLR_KIND_STRUCTURE || kind == KLR_KIND_SUM;
+    uint64_t count;
+    BIR_TRY(read_list_head(r, form, &count));
+    struct klr_form inner = klr_form_inner(*form);
+    if (!slot)
+        return skip_elements(r, &inner, count);
+    if (count > SHORT_LIST)
+        return read_long_list(r, &inner, count, slot);
+    struct klr_list *list = list_new(r, count);
+    if (!list)
+        return klr_fault_memory(r, r->arena);
+    slot->list = list;
+    if (inner.way == KLR_WAY_NODE && inner.base == KLR_TYPE_APPair)
+        return read_pairs(r, count, list->items);
+    return read_elements(r, &inner, count, list->items);
 }
 
-static enum bir_status read_boxed(struct klr_reader *r, enum klr_type base, union klr_slot *slot)
+static enum bir_status read_boxed(struct klr_reader *r, const struct klr_form *form, union klr_slot *slot)
 {
     union klr_slot *box = bir_arena_alloc(r->arena, BIR_MEM_OTHER, sizeof(*box));
     if (!box)
         return klr_fault_memory(r, r->arena);
     slot->boxed = box;
-    return read_value(r, base, 0, box);
+    return read_built(r, form, box, NULL);
 }
 
-static enum bir_status fault_option(struct klr_reader *r, enum klr_type base, uint8_t wraps)
+static KLR_COLD enum bir_status fault_option(struct klr_reader *r, const struct klr_form *form)
 {
     struct klr_head tag, count;
     head_at(r, r->pos, &tag);
-    if (tag.kind != KLR_HEAD_TAG || tag.size != HEADER_TAG16_BYTES || tag.value >> 8 != OPTION_TAG)
-        return klr_fault_head(r, base, wraps, &tag);
+    if (tag.kind != KLR_HEAD_TAG || tag.size != HEADER_TAG16_BYTES || tag.value >> 8 != KLR_OPTION_TAG)
+        return klr_fault_head(r, (enum klr_type)form->base, form->wraps, &tag);
     uint32_t ctor = tag.value & 0xff;
     if (ctor > 1)
         return klr_fault(r, "klr-unknown-constructor", r->pos, "the file is damaged",
@@ -384,45 +482,37 @@ static enum bir_status fault_option(struct klr_reader *r, enum klr_type base, ui
     head_at(r, r->pos + tag.size, &count);
     return klr_fault(r, count.kind == KLR_HEAD_CUT ? "klr-truncated" : "klr-field-count", r->pos, "the file is damaged",
                      "expected Option (tag 255) constructor %u with %u field%s (byte 0x%02x), found byte 0x%02x", ctor,
-                     ctor, ctor == 1 ? "" : "s", LIST_HEAD + ctor, count.first);
+                     ctor, ctor == 1 ? "" : "s", KLR_LIST_HEAD + ctor, count.first);
 }
 
-static enum bir_status read_option(struct klr_reader *r, enum klr_type base, uint8_t wraps, union klr_slot *slot)
+static KLR_APART enum bir_status read_option(struct klr_reader *r, const struct klr_form *form, union klr_slot *slot)
 {
-    const uint8_t *shape = shape_at(r, OPTION_TAG);
-    if (!shape || shape[2] > 1 || shape[3] != LIST_HEAD + shape[2])
-        return fault_option(r, base, wraps);
-    r->pos += SHAPE_BYTES;
-    if (shape[2] == 0)
-        return BIR_OK;
-    if (slot && !slot_is_pointer(base, KLR_WRAP_INNER(wraps)))
-        return read_boxed(r, base, slot);
-    return read_value(r, base, KLR_WRAP_INNER(wraps), slot);
+    if (!klr_quick_option(r, 1))
+        return klr_quick_option(r, 0) ? BIR_OK : fault_option(r, form);
+    struct klr_form inner = klr_form_inner(*form);
+    return slot && inner.way >= KLR_WAY_FIRST_BOXED ? read_boxed(r, &inner, slot) : read_value(r, &inner, slot);
 }
 
-static enum bir_status read_plain(struct klr_reader *r, enum klr_type base, union klr_slot *slot)
+static enum bir_status read_value(struct klr_reader *r, const struct klr_form *form, union klr_slot *slot)
 {
-    switch (base) {
-    case KLR_TYPE_Nat: return read_nat(r, slot);
-    case KLR_TYPE_Int: return read_integer(r, base, INT64_MAX, slot);
-    case KLR_TYPE_Int32: return read_integer(r, base, INT32_MAX, slot);
-    case KLR_TYPE_Float32: return read_float32(r, slot);
-    case KLR_TYPE_Bool: return read_bool(r, slot);
-    case KLR_TYPE_String: return read_string(r, slot);
-    case KLR_TYPE_Prop: return read_proof(r);
-    case KLR_TYPE_TensorName: return slot ? read_tensor(r, slot) : read_node(r, base, NULL);
-    default: return klr_types[base].kind == KLR_KIND_ENUM ? read_enum(r, base, slot) : read_node(r, base, slot);
+    enum klr_type base = (enum klr_type)form->base;
+    switch ((enum klr_way)form->way) {
+    case KLR_WAY_NODE: return read_node(r, base, slot);
+    case KLR_WAY_ACCESS: return read_access(r, slot);
+    case KLR_WAY_STATEMENT: return read_statement(r, slot);
+    case KLR_WAY_RULED: return read_ruled(r, base, slot);
+    case KLR_WAY_TENSOR: return read_tensor(r, slot);
+    case KLR_WAY_ENUM: return read_enum(r, base, slot);
+    case KLR_WAY_OPTION: return read_option(r, form, slot);
+    case KLR_WAY_LIST: return read_list(r, form, slot);
+    case KLR_WAY_NAT: return klr_read_nat(r, slot);
+    case KLR_WAY_INT: return klr_read_integer(r, base, base == KLR_TYPE_Int32 ? INT32_MAX : INT64_MAX, slot);
+    case KLR_WAY_FLOAT: return klr_read_float32(r, slot);
+    case KLR_WAY_BOOL: return klr_read_bool(r, slot);
+    case KLR_WAY_STRING: return klr_read_string(r, slot);
+    case KLR_WAY_PROOF: break;
     }
-}
-
-static enum bir_status read_value(struct klr_reader *r, enum klr_type base, uint8_t wraps, union klr_slot *slot)
-{
-    switch (KLR_WRAP_OUTER(wraps)) {
-    case KLR_WRAP_OPTION: return read_option(r, base, wraps, slot);
-    case KLR_WRAP_LIST: return read_list(r, base, wraps, slot);
-    case KLR_WRAP_NONE: break;
-    }
-    return read_plain(r, base, slot);
+    return klr_read_proof(r);
 }
 
 /* --- the file --- */
@@ -432,7 +522,7 @@ static enum bir_status read_version(struct klr_reader *r, struct klr_file *file)
     static const uint64_t known[3] = { 0, 0, 12 };
     union klr_slot header = { 0 };
     size_t start = r->pos;
-    BIR_TRY(read_plain(r, KLR_TYPE_KLRFile, r->locating ? NULL : &header));
+    BIR_TRY(read_node(r, KLR_TYPE_KLRFile, r->locating ? NULL : &header));
     if (r->locating)
         return BIR_OK;
     for (uint32_t i = 0; i < 3; i++)
@@ -450,7 +540,7 @@ static enum bir_status read_version(struct klr_reader *r, struct klr_file *file)
 static enum bir_status read_metadata(struct klr_reader *r, struct klr_file *file)
 {
     union klr_slot metadata = { 0 };
-    BIR_TRY(read_plain(r, KLR_TYPE_KLRMetaData, r->locating ? NULL : &metadata));
+    BIR_TRY(read_node(r, KLR_TYPE_KLRMetaData, r->locating ? NULL : &metadata));
     if (!r->locating)
         file->metadata = klr_string_at(metadata.node, KLR_KLRMetaData_format);
     return BIR_OK;
@@ -467,7 +557,8 @@ static enum bir_status read_contents(struct klr_reader *r, struct klr_file *file
                          "the file holds content kind %u (%s), only 2 (kernel) and 3 (lnc) can be lowered", arm->ctor,
                          arm->name);
     union klr_slot payload = { 0 };
-    BIR_TRY(read_fields(r, KLR_TYPE_Contents, arm, r->locating ? NULL : &payload));
+    BIR_TRY(r->locating ? skip_fields(r, KLR_TYPE_Contents, arm, NULL)
+                        : read_fields(r, KLR_TYPE_Contents, arm, &payload));
     file->content = content;
     file->kernel = payload.node;
     return BIR_OK;

@@ -20,7 +20,7 @@ static const char *plural(uint64_t count)
 static const char *step_owner_member(const struct klr_step *step)
 {
     const struct klr_arm *arm = klr_arm_find(step->type, step->ctor);
-    return klr_types[step->type].arm_count > 1 ? arm->name : klr_arm_fields(arm)[step->field].name;
+    return klr_types[step->type].arm_count > 1 ? arm->name : step->field->name;
 }
 
 static bool step_in_trail(const struct klr_step *step)

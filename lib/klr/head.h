@@ -1,4 +1,5 @@
-/* One CBOR head at a time, over libcbor's streaming decoder. Private to lib/klr. */
+/* One CBOR head at a time: any, over libcbor's streaming decoder, or a short one of a known kind. Private to lib/klr.
+ */
 #ifndef KLR_HEAD_H
 #define KLR_HEAD_H
 
@@ -37,5 +38,31 @@ struct klr_head {
 
 /* Reads the head at bytes, of which `left` are there. A text counts as read only when all of its bytes are there. */
 void klr_head_read(const uint8_t *bytes, size_t left, struct klr_head *head);
+
+/* Major types that values begin with, of those that are more than one byte. */
+enum klr_major { KLR_MAJOR_UINT = 0, KLR_MAJOR_NEGINT = 1, KLR_MAJOR_TEXT = 3, KLR_MAJOR_LIST = 4 };
+
+/* Bytes (1 to 3) and value of the head at bytes when it is a short one of this major type and not at the very end of
+ * the file. 0 when it is not: klr_head_read tells then. */
+static inline uint32_t klr_head_quick(const uint8_t *bytes, size_t left, enum klr_major major, uint64_t *value)
+{
+    enum { SHORT_MAX_BYTES = 3, ONE_BYTE = 24, TWO_BYTES = 25 };
+    if (left < SHORT_MAX_BYTES)
+        return 0;
+    uint32_t form = bytes[0] ^ (uint32_t)major << 5;
+    if (form < ONE_BYTE) {
+        *value = form;
+        return 1;
+    }
+    if (form == ONE_BYTE) {
+        *value = bytes[1];
+        return 2;
+    }
+    if (form == TWO_BYTES) {
+        *value = (uint64_t)bytes[1] << 8 | bytes[2];
+        return 3;
+    }
+    return 0;
+}
 
 #endif

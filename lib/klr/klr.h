@@ -109,10 +109,13 @@ struct klr_file {
     uint64_t tensors; /* distinct TensorNames */
 };
 
+struct bir_cancel;
+
 struct klr_limits {
     uint32_t max_nesting;      /* Access values inside one another; at most KLR_NESTING_MAX */
     uint64_t max_string_bytes; /* of one string */
     uint64_t max_statements;   /* of the whole file */
+    struct bir_cancel *cancel; /* looked at every 1,024 values; NULL = never */
 };
 
 /* Above this the C stack would be at stake, so larger settings are cut to it. */
@@ -122,14 +125,15 @@ struct klr_limits {
 #define KLR_STRING_BYTES_DEFAULT (UINT64_C(16) << 20)
 #define KLR_STATEMENTS_DEFAULT   (UINT64_C(1) << 24)
 #define KLR_LIMITS_DEFAULT                                                                                             \
-    ((struct klr_limits){ KLR_NESTING_DEFAULT, KLR_STRING_BYTES_DEFAULT, KLR_STATEMENTS_DEFAULT })
+    ((struct klr_limits){ KLR_NESTING_DEFAULT, KLR_STRING_BYTES_DEFAULT, KLR_STATEMENTS_DEFAULT, NULL })
 
 /*
  * Reads a whole file. The nodes go to arena, the strings to strings; both may be the same module's. limits may be NULL
  * for the defaults. TensorNames with equal bytes are one node, which carries the offset of the first. On failure *out
  * is untouched and diags says where and why: encoding faults stop at the first, faults of meaning (sizes that do not
- * fit, slice steps of 0) are all listed. A foreign version number is a warning. Memory stays below 3 times the file's
- * size plus a constant for files of the tracer.
+ * fit, slice steps of 0) are all listed. A foreign version number is a warning. Returns BIR_CANCELLED, without a
+ * diagnostic, when limits->cancel is found set. Memory stays below 3 times the file's size plus a constant for files of
+ * the tracer.
  */
 enum bir_status klr_read(const void *bytes, size_t len, const struct klr_limits *limits, struct bir_strtab *strings,
                          struct bir_arena *arena, struct bir_diags *diags, struct klr_file *out) BIR_MUST_CHECK;

@@ -9,13 +9,14 @@
 /* Members that a path leaves out: the header, and those between a list or sum and what its elements or arms hold. */
 static bool step_is_silent(const struct klr_step *step)
 {
+    ptrdiff_t field = step->field - klr_arm_fields(klr_arm_find(step->type, step->ctor));
     switch (step->type) {
     case KLR_TYPE_KLRFile:
     case KLR_TYPE_KLRMetaData:
     case KLR_TYPE_Contents:
     case KLR_TYPE_Operator: return true;
-    case KLR_TYPE_Block: return step->field == KLR_Block_body;
-    case KLR_TYPE_Stmt: return step->field == KLR_Stmt_oper_op;
+    case KLR_TYPE_Block: return field == KLR_Block_body;
+    case KLR_TYPE_Stmt: return field == KLR_Stmt_oper_op;
     case KLR_TYPE_Access: return step->ctor != KLR_Access_simple;
     default: return false;
     }
@@ -48,9 +49,9 @@ static void put_step(struct bir_buf *buf, const struct klr_step *step)
     if (!step->is_position && step_is_silent(step))
         return;
     bir_buf_putc(buf, '/');
-    const struct bir_str *name = element_name(step->element);
+    const struct bir_str *name = step->is_position ? element_name(step->element) : NULL;
     if (!step->is_position)
-        bir_buf_puts(buf, klr_arm_fields(klr_arm_find(step->type, step->ctor))[step->field].name);
+        bir_buf_puts(buf, step->field->name);
     else if (name)
         put_escaped(buf, name);
     else

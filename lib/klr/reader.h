@@ -8,17 +8,28 @@
 
 /* One step from a value to a value inside it: a field of a node, or an element of a list. */
 struct klr_step {
-    const struct klr_node *element; /* of a position: its node, once the head has been read and if it is kept */
-    uint64_t position;
-    uint8_t type, ctor, field; /* of a field: whose, and its number on the wire (proofs count) */
+    uint8_t type, ctor; /* of a field: whose */
     bool is_position;
+    union {
+        const struct klr_field *field;
+        const struct klr_node *element; /* of a position: its node, once the head has been read and if it is kept */
+    };
+    uint64_t position;
+};
+
+/* Of a tensor's bytes, and of its name alone. */
+struct klr_tensor_hashes {
+    uint32_t bytes, name;
 };
 
 struct klr_tensor_entry {
     const struct klr_node *node; /* NULL = free */
-    uint64_t hash;
-    size_t start, len; /* its bytes */
+    size_t start, len;           /* its bytes */
+    struct klr_tensor_hashes hashes;
 };
+
+/* Recent Strings are told apart by their length, modulo this. */
+enum { KLR_RECENT = 16 };
 
 struct klr_reader {
     const uint8_t *bytes;
@@ -34,10 +45,13 @@ struct klr_reader {
     BIR_VEC(union klr_slot) values;         /* elements of the lists being read */
     BIR_VEC(const struct klr_node *) rules; /* nodes with rules of meaning, each once */
     struct klr_tensor_entry *tensors;       /* open addressing, power of two, at most half full */
-    uint32_t tensor_capacity, tensor_count;
+    uint32_t *tensor_hints;                 /* places in tensors plus 1, by the hash of the name; 0 = free */
+    uint32_t tensor_capacity, tensor_count; /* the capacity is of tensors */
+    const struct bir_str *recent[KLR_RECENT];
     enum klr_dialect dialect;
     uint32_t nesting;
     uint64_t statements;
+    uint32_t unpolled; /* values since the cancel token was looked at */
     /* Looking for the value at an offset: nothing is built but the nodes and names of blocks and statements. */
     bool locating, located;
     size_t target;
@@ -53,10 +67,13 @@ void klr_reader_deinit(struct klr_reader *r);
  * written. */
 enum bir_status klr_decode(struct klr_reader *r, struct klr_file *file) BIR_MUST_CHECK;
 
-/* The tensor that was written with the bytes [start, r->pos) before, or NULL. */
-const struct klr_node *klr_tensor_find(const struct klr_reader *r, size_t start, uint64_t *hash);
+/* The tensor whose bytes stand at r->pos, when it is among the last ones with its name: moves behind it. Else NULL, not
+ * moved. Writes hashes->name. */
+const struct klr_node *klr_tensor_recognise(struct klr_reader *r, struct klr_tensor_hashes *hashes);
+/* The tensor that was written with the bytes [start, r->pos) before, or NULL. Writes hashes->bytes. */
+const struct klr_node *klr_tensor_find(const struct klr_reader *r, size_t start, struct klr_tensor_hashes *hashes);
 /* Remembers it; the bytes are not in the table yet. */
-enum bir_status klr_tensor_add(struct klr_reader *r, size_t start, uint64_t hash,
+enum bir_status klr_tensor_add(struct klr_reader *r, size_t start, const struct klr_tensor_hashes *hashes,
                                const struct klr_node *node) BIR_MUST_CHECK;
 
 /* Error at an offset, with the trail of expected types behind the message. hint may be NULL; else it

@@ -19,8 +19,8 @@ static void walk_node(const struct klr_node *node)
     uint32_t slot = 0;
     for (uint32_t i = 0; i < arm->count; i++) {
         const struct klr_field *field = &klr_arm_fields(arm)[i];
-        if (field->base != KLR_TYPE_Prop)
-            walk_value(node->fields[slot++], (enum klr_type)field->base, field->wraps);
+        if (field->form.base != KLR_TYPE_Prop)
+            walk_value(node->fields[slot++], (enum klr_type)field->form.base, field->form.wraps);
     }
 }
 

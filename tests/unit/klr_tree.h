@@ -43,10 +43,11 @@ static inline json_t *klr_tree_node(const struct klr_node *node, bool exact)
     json_t *members = json_object();
     for (uint32_t i = 0, slot = 0; i < arm->count; i++) {
         const struct klr_field *field = &klr_arm_fields(arm)[i];
-        if (field->base == KLR_TYPE_Prop)
+        if (field->form.base == KLR_TYPE_Prop)
             continue;
         json_object_set_new(members, field->name,
-                            klr_tree_value(node->fields[slot++], (enum klr_type)field->base, field->wraps, exact));
+                            klr_tree_value(node->fields[slot++], (enum klr_type)field->form.base, field->form.wraps,
+                                           exact));
     }
     if (klr_types[type].kind == KLR_KIND_STRUCTURE)
         return members;

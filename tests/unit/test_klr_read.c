@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "alloc_fail.h"
+#include "base/cancel.h"
 #include "klr_tree.h"
 #include "klr_tsv.h"
 
@@ -326,6 +327,112 @@ START_TEST(equal_tensors_are_one_node)
 }
 END_TEST
 
+static void put(struct read_result *result, const char *bytes, size_t len)
+{
+    result->bytes = realloc(result->bytes, result->len + len);
+    ck_assert_ptr_nonnull(result->bytes);
+    memcpy(result->bytes + result->len, bytes, len);
+    result->len += len;
+}
+
+#define PUT(result, bytes) put((result), (bytes), sizeof(bytes) - 1)
+
+/* A kernel up to its inputs. */
+#define KERNEL_START "\xd9\xd9\xf7\x83\0\0\x0c\xd9\xeb\0\x81\x63NKI\xd9\xec\3\x81\xd9\x6c\0\x87\x60"
+/* A float32 tensor of name x up to its free dimensions. */
+#define TENSOR_START "\xd9\x72\0\x88\x61x\xd9\x6f\5\x80\xd9\x70\0\x82\1"
+
+/* One element of 4 bytes in an address that has free_size bytes a partition. */
+static void put_tensor(struct read_result *result, uint16_t free_size)
+{
+    char size[] = { 0x19, (char)(free_size >> 8), (char)free_size };
+    PUT(result, TENSOR_START "\x80\xd9\x71\0\x87\x61x\xd9\x6e\0\x80\1");
+    put(result, size, sizeof(size));
+    PUT(result, "\xd9\xff\0\x80\xd9\xff\0\x80\xf4\1\xf5");
+}
+
+START_TEST(tensors_of_one_name_stay_apart)
+{
+    enum { VARIANTS = 40, ROUNDS = 3 }; /* far more than the reader has hints for a name */
+    struct read_result result = { 0 };
+    PUT(&result, KERNEL_START "\x98\x78");
+    for (int i = 0; i < VARIANTS * ROUNDS; i++)
+        put_tensor(&result, (uint16_t)(4 + i % VARIANTS));
+    PUT(&result, "\x80\x80\x80\x80\x80");
+    result_read(&result, NULL, 0);
+    ck_assert_msg(result.status == BIR_OK, "%s", result.diags.first ? result.diags.first->message : "?");
+    ck_assert_uint_eq(result.file.tensors, VARIANTS);
+    const struct klr_list *inputs = klr_list_at(result.file.kernel, KLR_LncKernel_inputs);
+    ck_assert_uint_eq(inputs->count, VARIANTS * ROUNDS);
+    for (uint32_t i = 0; i < VARIANTS * ROUNDS; i++) {
+        const struct klr_node *tensor = inputs->items[i].node;
+        ck_assert_ptr_eq(tensor, inputs->items[i % VARIANTS].node);
+        ck_assert_uint_eq(klr_nat_at(klr_node_at(tensor, KLR_TensorName_address), KLR_Address_freeSize),
+                          4 + i % VARIANTS);
+    }
+    result_close(&result);
+}
+END_TEST
+
+START_TEST(faults_of_one_tensor_are_told_once)
+{
+    struct read_result result = { 0 };
+    PUT(&result, KERNEL_START "\x98\x28");
+    for (int i = 0; i < 40; i++)
+        put_tensor(&result, (uint16_t)(i % 20 == 0 ? 3 : 4 + i % 20)); /* the first and the 20th: a byte too few */
+    PUT(&result, "\x80\x80\x80\x80\x80");
+    result_read(&result, NULL, 0);
+    ck_assert_int_eq(result.status, BIR_INVALID);
+    ck_assert_uint_eq(result.diags.count, 1);
+    ck_assert_str_eq(result.diags.first->code, "klr-tensor-size");
+    result_close(&result);
+}
+END_TEST
+
+/* The token must be found long before the end. */
+static void check_cancelled(struct read_result *result)
+{
+    struct bir_cancel cancel = { false };
+    struct klr_limits limits = KLR_LIMITS_DEFAULT;
+    limits.cancel = &cancel;
+    bir_cancel_set(&cancel);
+    result_read(result, &limits, 0);
+    ck_assert_int_eq(result->status, BIR_CANCELLED);
+    ck_assert_uint_eq(result->diags.count, 0);
+    ck_assert_ptr_null(result->file.kernel);
+    ck_assert_uint_lt(bir_arena_used(&result->arena), 256 * 1024);
+}
+
+START_TEST(reading_is_cancelled)
+{
+    struct read_result result;
+    struct bir_cancel cancel = { false };
+    struct klr_limits limits = KLR_LIMITS_DEFAULT;
+    limits.cancel = &cancel;
+    result_open(&result, "klr/flash_attention_2k.klr");
+    result_read(&result, &limits, 0);
+    ck_assert_int_eq(result.status, BIR_OK);
+    bir_arena_deinit(&result.arena);
+    check_cancelled(&result);
+    result_close(&result);
+}
+END_TEST
+
+START_TEST(reading_a_list_of_numbers_is_cancelled)
+{
+    static const char zeros[2000] = { 0 };
+    struct read_result result = { 0 };
+    PUT(&result, KERNEL_START "\x81" TENSOR_START "\x99\x07\xd0");
+    put(&result, zeros, sizeof(zeros)); /* 2000 free dimensions, and then the file ends */
+    check_cancelled(&result);
+    bir_arena_deinit(&result.arena);
+    result_read(&result, NULL, 0);
+    ck_assert_int_eq(result.status, BIR_INVALID);
+    ck_assert_int_eq(result.diags.first->offset, (int64_t)result.len);
+    result_close(&result);
+}
+END_TEST
+
 START_TEST(memory_is_below_three_times_the_file)
 {
     struct read_result result;
@@ -338,8 +445,10 @@ START_TEST(memory_is_below_three_times_the_file)
     ck_assert_int_eq(result.status, BIR_OK);
     ck_assert_uint_eq(result.file.statements, 2000);
     ck_assert_uint_eq(result.file.tensors, 1747); /* klr-format.md 12 */
-    if (!red_zones)
+    if (!red_zones) {
         ck_assert_uint_lt(bir_arena_used(&result.arena), 3 * result.len);
+        ck_assert_uint_lt(result.arena.reserved_bytes, 3 * result.len);
+    }
     result_close(&result);
 }
 END_TEST
@@ -348,29 +457,29 @@ START_TEST(limits_are_named)
 {
     struct read_result result;
     result_open(&result, "klr-bad/46_nesting_300.klr");
-    result_read(&result, &(struct klr_limits){ 300, 1 << 20, 100 }, 0);
+    result_read(&result, &(struct klr_limits){ 300, 1 << 20, 100, NULL }, 0);
     ck_assert_int_eq(result.status, BIR_LIMIT); /* 300 nested ones in the access that is the operand */
     bir_arena_deinit(&result.arena);
-    result_read(&result, &(struct klr_limits){ 301, 1 << 20, 100 }, 0);
+    result_read(&result, &(struct klr_limits){ 301, 1 << 20, 100, NULL }, 0);
     ck_assert_msg(result.status == BIR_OK, "%s", result.diags.first->message);
     result_close(&result);
 
     result_open(&result, "klr-bad/47_nesting_20000.klr");
-    result_read(&result, &(struct klr_limits){ UINT32_MAX, 1 << 20, 100 }, 0);
+    result_read(&result, &(struct klr_limits){ UINT32_MAX, 1 << 20, 100, NULL }, 0);
     ck_assert_int_eq(result.status, BIR_LIMIT);
     ck_assert_ptr_nonnull(strstr(result.diags.first->message, "more than 1024 deep"));
     result_close(&result);
 
     result_open(&result, "klr/tensor_add.klr");
-    result_read(&result, &(struct klr_limits){ 1, 1 << 20, 3 }, 0);
+    result_read(&result, &(struct klr_limits){ 1, 1 << 20, 3, NULL }, 0);
     ck_assert_int_eq(result.status, BIR_LIMIT);
     ck_assert_str_eq(result.diags.first->code, "klr-statement-limit");
     bir_arena_deinit(&result.arena);
-    result_read(&result, &(struct klr_limits){ 1, 20, 4 }, 0);
+    result_read(&result, &(struct klr_limits){ 1, 20, 4, NULL }, 0);
     ck_assert_int_eq(result.status, BIR_LIMIT);
     ck_assert_str_eq(result.diags.first->code, "klr-string-limit"); /* the longest, a file name, has 21 bytes */
     bir_arena_deinit(&result.arena);
-    result_read(&result, &(struct klr_limits){ 1, 21, 4 }, 0);
+    result_read(&result, &(struct klr_limits){ 1, 21, 4, NULL }, 0);
     ck_assert_int_eq(result.status, BIR_OK);
     bir_arena_deinit(&result.arena);
     result_read(&result, NULL, 4096);
@@ -477,6 +586,10 @@ int main(void)
         every_prefix_is_refused,
         values_reach_their_accessors,
         equal_tensors_are_one_node,
+        tensors_of_one_name_stay_apart,
+        faults_of_one_tensor_are_told_once,
+        reading_is_cancelled,
+        reading_a_list_of_numbers_is_cancelled,
         memory_is_below_three_times_the_file,
         limits_are_named,
         likely_revisions_are_named,

@@ -11,11 +11,11 @@ static void field_type_text(const struct klr_field *field, char *text, size_t si
 {
     char ends[8] = "";
     text[0] = '\0';
-    for (uint8_t wraps = field->wraps; wraps; wraps = KLR_WRAP_INNER(wraps)) {
+    for (uint8_t wraps = field->form.wraps; wraps; wraps = KLR_WRAP_INNER(wraps)) {
         strncat(text, KLR_WRAP_OUTER(wraps) == KLR_WRAP_OPTION ? "Option<" : "List<", size - strlen(text) - 1);
         strcat(ends, ">");
     }
-    strncat(text, klr_types[field->base].name, size - strlen(text) - 1);
+    strncat(text, klr_types[field->form.base].name, size - strlen(text) - 1);
     strncat(text, ends, size - strlen(text) - 1);
 }
 
