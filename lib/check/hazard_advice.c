@@ -125,7 +125,7 @@ static const char *fix_text(struct hazard_analysis *h, const struct bir_hazard_p
                             const struct bir_hazard_fix *fix)
 {
     const char *later = hazard_name(h->execs.items[waiting_exec(h, pair->later.position)].inst);
-    const char *place = pair->carried ? "at the end of the loop body, on its engine, before the next" : "in";
+    const char *place = pair->carried ? "in the loop body, before a reset of it, on the engine of" : "in";
     const char *body = pair->later.iteration ? ", and reset the semaphore in the body" : "";
     if (!fix->found)
         return bir_arena_printf(h->arena, "no semaphore is free: order %s behind %s by a barrier", later,
@@ -191,6 +191,8 @@ enum bir_status hazard_advise(struct hazard_analysis *h, struct bir_hazard_pair 
     uint32_t place = pair->carried ? earlier->place : later->place;
     uint32_t at = pair->carried ? h->places.items[place].end : waiter;
     struct candidate c = find_update(h, pair->earlier.position, waiter, place, at);
+    if (pair->carried && c.update == HAZARD_NONE) /* reset before the end of the body: wait earlier in it */
+        c = find_update(h, pair->earlier.position, waiter, place, pair->earlier.position + 1);
     pair->missing = missing_text(h, pair, &c);
     if (!pair->missing)
         return hazard_memory(h);

@@ -1,0 +1,287 @@
+/* Hazard analysis: the vectors, one planted fault a rule, the text form, hints, explanations, limits, failing
+ * allocations. */
+#include "alloc_fail.h"
+#include "hazard_cases.h"
+
+static struct hazard_case cases[HAZARD_CASES_MAX];
+
+START_TEST(vectors_have_the_expected_report)
+{
+    size_t n = hazard_cases_load(cases), wrong = 0;
+    ck_assert_uint_ge(n, 120);
+    for (size_t i = 0; i < n; i++) {
+        json_t *actual = hazard_report_json(cases[i].module, 0);
+        if (!hazard_same_report(cases[i].expected, actual)) {
+            char *text = json_dumps(actual, JSON_SORT_KEYS);
+            fprintf(stderr, "hazards/%s: %s\n", cases[i].name, text);
+            free(text);
+            wrong++;
+        }
+        json_decref(actual);
+    }
+    hazard_cases_free(cases, n);
+    ck_assert_uint_eq(wrong, 0);
+}
+END_TEST
+
+/* Without any one rule some vector comes out wrong. */
+START_TEST(every_rule_is_needed)
+{
+    size_t n = hazard_cases_load(cases);
+    for (unsigned rule = 0; rule < HAZARD_RULE_COUNT; rule++) {
+        size_t caught = 0;
+        for (size_t i = 0; i < n && caught == 0; i++) {
+            json_t *actual = hazard_report_json(cases[i].module, UINT64_C(1) << rule);
+            caught += !hazard_same_report(cases[i].expected, actual);
+            json_decref(actual);
+        }
+        ck_assert_msg(caught > 0, "no vector needs rule %u", rule);
+    }
+    hazard_cases_free(cases, n);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------------------------------------- text
+ * forms */
+
+struct outcome {
+    struct bir_arena arena;
+    struct bir_diags diags;
+    struct bir_hazard_report *report;
+    struct bir_module *module;
+    struct bir_buf text;
+};
+
+static void analyse_vector(struct outcome *o, const char *name, const struct bir_hazard_options *options)
+{
+    char path[1024];
+    size_t len;
+    snprintf(path, sizeof path, "%s/hazards/%s.json", ROOST_VECTORS, name);
+    char *text = unit_read_file(path, &len);
+    o->module = hazard_read_module(text, len);
+    free(text);
+    bir_arena_init(&o->arena, 0);
+    bir_diags_init(&o->diags, &o->arena, 1000);
+    ck_assert_int_eq(bir_hazards_analyse(o->module, options, &o->arena, &o->diags, &o->report), BIR_OK);
+    bir_buf_init(&o->text, 0);
+    bir_hazards_write_text(o->report, &o->text);
+    bir_buf_putc(&o->text, '\0');
+    ck_assert_int_eq(o->text.status, BIR_OK);
+}
+
+static void outcome_free(struct outcome *o)
+{
+    bir_buf_deinit(&o->text);
+    bir_arena_deinit(&o->arena);
+    bir_module_free(o->module);
+}
+
+static void expect_text(const struct outcome *o, const char *part)
+{
+    ck_assert_msg(strstr(o->text.data, part) != NULL, "\"%s\" is not in:\n%s", part, o->text.data);
+}
+
+START_TEST(text_names_both_sides_and_the_bytes)
+{
+    struct outcome o;
+    const struct bir_hazard_options options = { .fix_hints = true };
+    analyse_vector(&o, "fp_last_column", &options);
+    expect_text(&o, "a (set a_set)\n  RAW\n    writes: w  TensorCopy on DVE  (sg0000, Block1[0])\n    reads: r  "
+                    "TensorCopy on Pool  (sg0000, "
+                    "Block1[1])\n    in common: SB partitions 0..127 bytes 1024..1027\n");
+    expect_text(&o, "missing: w updates no semaphore that r on Pool could see");
+    expect_text(&o, "fix: let w update semaphore 0 by 1, and wait for 0 >= 1 in r\n");
+    expect_text(&o, "findings: 1 pairs, 0 wrong waits, 0 reasons for doubt; 2 executions, 2 accesses\n");
+    outcome_free(&o);
+    analyse_vector(&o, "fp_psum_long", &options);
+    expect_text(&o, "PSUM partitions 0..127 bytes 2048..4095  (the later access calls it b)");
+    outcome_free(&o);
+}
+END_TEST
+
+START_TEST(hints_name_the_smallest_wait)
+{
+    struct outcome o;
+    const struct bir_hazard_options options = { .fix_hints = true };
+    /* T = 33, nothing follows u2 on its queue: 33 */
+    analyse_vector(&o, "several_updaters_prefix", &options);
+    ck_assert_uint_eq(o.report->n_pairs, 1);
+    ck_assert(o.report->pairs[0].fix.found && o.report->pairs[0].fix.on_update);
+    ck_assert_int_eq(o.report->pairs[0].fix.semaphore, 5);
+    ck_assert_int_eq(o.report->pairs[0].fix.value, 33);
+    expect_text(&o, "no wait on semaphore 5 reaches 33 (update of u2) before r starts on PE");
+    outcome_free(&o);
+    /* the block updates 30 by 16; the trigger's 31 proves the issue only */
+    analyse_vector(&o, "trigger_wait_orders_issue", &options);
+    ck_assert_int_eq(o.report->pairs[0].fix.semaphore, 30);
+    ck_assert_int_eq(o.report->pairs[0].fix.value, 16);
+    outcome_free(&o);
+    /* the wait for an earlier block of the queue is no help, a later one is */
+    analyse_vector(&o, "copies_of_a_queue_overlap", &options);
+    ck_assert_int_eq(o.report->pairs[0].fix.semaphore, 30);
+    ck_assert_int_eq(o.report->pairs[0].fix.value, 16);
+    outcome_free(&o);
+    /* a DMABlock cannot wait, its trigger can */
+    analyse_vector(&o, "trigger_too_early", &options);
+    expect_text(&o, "wait for semaphore 7 >= 1 (update of old) in t");
+    outcome_free(&o);
+    /* the reader of one iteration against the load of the next: 7 is never reset, so no value serves every iteration */
+    analyse_vector(&o, "loop_carried", &options);
+    for (uint32_t i = 0; i < o.report->n_pairs; i++) {
+        const struct bir_hazard_pair *pair = &o.report->pairs[i];
+        bool is_load = strcmp(pair->earlier.inst->name->text, "ld") == 0;
+        ck_assert(pair->carried && pair->fix.found);
+        ck_assert(pair->fix.on_update == is_load);
+        ck_assert_int_eq(pair->fix.semaphore, is_load ? 9 : 0);
+    }
+    outcome_free(&o);
+    analyse_vector(&o, "in_place_gather", &options);
+    expect_text(&o, "no wait helps: write to another place");
+    outcome_free(&o);
+}
+END_TEST
+
+START_TEST(wrong_waits_say_what_the_count_shows)
+{
+    struct outcome o;
+    const struct bir_hazard_options options = { 0 };
+    analyse_vector(&o, "wait_early", &options);
+    expect_text(&o, "wrong wait (early): semaphore 9 >= 8, from ld");
+    expect_text(&o, "semaphore 9 can show 8 before ld has finished; 16 would prove it");
+    outcome_free(&o);
+    analyse_vector(&o, "wait_never", &options);
+    expect_text(&o, "semaphore 9 gets to 16 at most since its last reset, never to 17: the engine hangs");
+    outcome_free(&o);
+    analyse_vector(&o, "wait_no_update", &options);
+    expect_text(&o, "w does not update semaphore 5");
+    outcome_free(&o);
+    analyse_vector(&o, "wait_unknown_name", &options);
+    expect_text(&o, "nothing by the name of ghost runs where this wait could mean it");
+    outcome_free(&o);
+}
+END_TEST
+
+START_TEST(explanation_is_the_chain_of_waits)
+{
+    struct outcome o;
+    struct bir_hazard_options options = { .explain_earlier = "w", .explain_later = "r" };
+    analyse_vector(&o, "transitive", &options);
+    expect_text(&o, "w has finished before r starts:\n"
+                    "  w completes before m starts: wait for semaphore 1 >= 1\n"
+                    "  m before m2: program order on PE\n"
+                    "  m2 completes before st starts: wait for semaphore 2 >= 1\n"
+                    "  st before its own completion: issued by it\n"
+                    "  st completes before r starts: wait for semaphore 3 >= 16\n");
+    outcome_free(&o);
+    options = (struct bir_hazard_options){ .explain_earlier = "b1", .explain_later = "use" };
+    analyse_vector(&o, "queue_covers_earlier", &options);
+    expect_text(&o,
+                "  b1 completes before b2: queue qT\n  b2 completes before use starts: wait for semaphore 33 >= 16\n");
+    outcome_free(&o);
+    analyse_vector(&o, "other_queue_covers_nothing", &options);
+    expect_text(&o, "b1 need not have finished when use starts\n  no wait on semaphore 30 reaches 16 (update of b1) "
+                    "before use starts on DVE\n");
+    outcome_free(&o);
+    options.explain_later = "ghost";
+    analyse_vector(&o, "other_queue_covers_nothing", &options);
+    expect_text(&o, "no function has instructions of both names");
+    outcome_free(&o);
+}
+END_TEST
+
+START_TEST(doubt_is_a_diagnostic_at_the_operand)
+{
+    struct outcome o;
+    const struct bir_hazard_options options = { 0 };
+    analyse_vector(&o, "rt_dynamic_sb", &options);
+    ck_assert_uint_eq(o.diags.count, 1);
+    ck_assert_str_eq(o.diags.first->code, "hazard-undecided");
+    ck_assert_int_eq(o.diags.first->severity, BIR_WARNING);
+    ck_assert_int_gt(o.diags.first->offset, 0);
+    outcome_free(&o);
+}
+END_TEST
+
+START_TEST(lists_are_cut_with_a_reason)
+{
+    struct outcome o;
+    const struct bir_hazard_options options = { .max_entries = 2 };
+    analyse_vector(&o, "kinds", &options);
+    ck_assert_uint_eq(o.report->n_pairs, 2);
+    ck_assert_uint_eq(o.report->n_undecided, 1);
+    ck_assert_int_eq(o.report->verdict, BIR_HAZARD_FINDINGS);
+    expect_text(&o, "more than 2 pairs: the list is cut");
+    outcome_free(&o);
+}
+END_TEST
+
+START_TEST(cancelling_stops)
+{
+    struct bir_cancel cancel = { false };
+    const struct bir_hazard_options options = { .cancel = &cancel };
+    struct outcome o;
+    analyse_vector(&o, "kinds", &options);
+    bir_cancel_set(&cancel);
+    struct bir_hazard_report *report = NULL;
+    ck_assert_int_eq(bir_hazards_analyse(o.module, &options, &o.arena, &o.diags, &report), BIR_CANCELLED);
+    outcome_free(&o);
+}
+END_TEST
+
+/* Every allocation of an analysis fails once; every memory limit up to the need is told as a limit. */
+START_TEST(failures_are_clean)
+{
+    static const char *const names[] = { "loop_carried", "fp_alias", "reset_in_flight_twice", "two_functions",
+                                         "rt_findings_stand" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct outcome o;
+        const struct bir_hazard_options options = { .fix_hints = true, .explain_earlier = "ld", .explain_later = "r" };
+        analyse_vector(&o, names[i], &options);
+        for (long n = 1;; n++) {
+            struct bir_arena arena;
+            struct bir_diags diags;
+            struct bir_hazard_report *report = NULL;
+            long live = alloc_live();
+            alloc_fail_at(n);
+            bir_arena_init(&arena, 0);
+            bir_diags_init(&diags, &arena, 100);
+            enum bir_status status = bir_hazards_analyse(o.module, &options, &arena, &diags, &report);
+            bool fired = alloc_fail_fired();
+            alloc_fail_at(0);
+            bir_arena_deinit(&arena);
+            ck_assert_int_eq(alloc_live(), live);
+            ck_assert(status == BIR_OK || (fired && status == BIR_NOMEM));
+            if (!fired)
+                break;
+        }
+        for (size_t limit = 4096; limit < 400000; limit = limit * 5 / 4) {
+            struct bir_arena arena;
+            struct bir_diags diags;
+            struct bir_hazard_report *report = NULL;
+            bir_arena_init(&arena, limit);
+            bir_diags_init(&diags, &arena, 100);
+            enum bir_status status = bir_hazards_analyse(o.module, &options, &arena, &diags, &report);
+            ck_assert(status == BIR_OK || (status == BIR_LIMIT && diags.errors > 0));
+            bir_arena_deinit(&arena);
+        }
+        outcome_free(&o);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        vectors_have_the_expected_report,
+        every_rule_is_needed,
+        text_names_both_sides_and_the_bytes,
+        hints_name_the_smallest_wait,
+        wrong_waits_say_what_the_count_shows,
+        explanation_is_the_chain_of_waits,
+        doubt_is_a_diagnostic_at_the_operand,
+        lists_are_cut_with_a_reason,
+        cancelling_stops,
+        failures_are_clean,
+    };
+    return UNIT_RUN("hazards", tests);
+}
