@@ -17,9 +17,13 @@
 #include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "bir/json.h"
+#include "bir/verifier.h"
 #include "build_id.h"
+#include "check/hazard.h"
 #include "check/validation.h"
 #include "codegen/codegen.h"
+#include "compile_explain.h"
+#include "isa/decode.h"
 #include "isa/encode.h"
 #include "klr/klr.h"
 #include "passes/pass.h"
@@ -79,6 +83,7 @@ static enum bir_status load_klr(struct job *job)
     struct klr_limits limits = KLR_LIMITS_DEFAULT;
     limits.max_nesting = job->limits->klr_depth;
     limits.max_statements = job->limits->instructions;
+    limits.cancel = job->cancel;
     struct bir_arena arena;
     struct bir_strtab strings;
     struct klr_file file;
@@ -148,7 +153,7 @@ static enum bir_status verify(struct job *job)
 {
     const char *problem;
     if (bir_module_check_uses(job->module, &problem))
-        return BIR_OK;
+        return bir_module_verify(job->module, job->request->options.strict, &job->result->diags);
     (void)bir_fail(&job->result->diags, "internal-uses", BIR_NO_OFFSET, NULL, "the module is inconsistent: %s",
                    problem);
     return BIR_INTERNAL;
@@ -212,6 +217,15 @@ static enum bir_status lower(struct job *job)
 /* ---------------------------------------------------------------------------------------------------------------
  * finish */
 
+static enum bir_status convert(struct job *job)
+{
+    const struct bir_compile_request *request = job->request;
+    struct bir_write_options options = { .indent = request->options.indent, .cancel = job->cancel };
+    if (request->options.faithful && job->format == BIR_INPUT_BIR_JSON)
+        return bir_json_write_faithful(request->input, request->input_len, &options, &job->result->output);
+    return bir_module_write_json(job->module, &options, &job->result->output);
+}
+
 static enum bir_status write_module(struct job *job)
 {
     struct bir_write_options options = {
@@ -236,14 +250,83 @@ static enum bir_status encode(struct job *job)
     return isa_encode_module(job->module, &options, &job->result->diags, &job->result->output);
 }
 
+static enum bir_status hazards(struct job *job)
+{
+    static const enum bir_verdict verdicts[] = { [BIR_HAZARD_CLEAN] = BIR_VERDICT_CLEAN,
+                                                 [BIR_HAZARD_UNDECIDED] = BIR_VERDICT_UNDECIDED,
+                                                 [BIR_HAZARD_FINDINGS] = BIR_VERDICT_FINDINGS };
+    const struct bir_compile_options *options = &job->request->options;
+    struct bir_hazard_options hazard = { .fix_hints = options->fix_hints, .cancel = job->cancel };
+    const char *comma = options->explain_pair ? strchr(options->explain_pair, ',') : NULL;
+    if (comma) {
+        hazard.explain_earlier =
+            bir_arena_strndup(&job->result->arena, options->explain_pair, (size_t)(comma - options->explain_pair));
+        if (!hazard.explain_earlier)
+            return bir_arena_failure(&job->result->arena);
+        hazard.explain_later = comma + 1;
+    }
+    struct bir_hazard_report *report;
+    BIR_TRY(bir_hazards_analyse(job->module, &hazard, &job->result->arena, &job->result->diags, &report));
+    job->result->verdict = verdicts[report->verdict];
+    if (options->report == BIR_REPORT_JSON)
+        bir_hazards_write_json(report, options->indent, &job->result->output);
+    else
+        bir_hazards_write_text(report, &job->result->output);
+    return job->result->output.status;
+}
+
+static bool is_hex_text(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!strchr("0123456789abcdefABCDEFxX: \t\r\n", text[i]) || text[i] == '\0')
+            return false;
+    return true;
+}
+
+static enum bir_status decode(struct job *job)
+{
+    const struct bir_compile_request *request = job->request;
+    struct isa_decode_options options = {
+        .arch = (enum bir_arch)request->options.arch,
+        .slot = request->options.slot ? isa_slot_from_name(request->options.slot, strlen(request->options.slot))
+                                      : ISA_SLOT_NONE,
+        .json = request->options.report == BIR_REPORT_JSON,
+        .indent = request->options.indent,
+    };
+    const uint8_t *bytes = request->input;
+    size_t len = request->input_len;
+    bool hex = request->options.bytes == BIR_BYTES_HEX ||
+               (request->options.bytes == BIR_BYTES_AUTO && is_hex_text(request->input, len));
+    if (hex) {
+        uint8_t *parsed = bir_arena_alloc(&job->result->arena, BIR_MEM_OTHER, len / 2 + 1);
+        if (!parsed)
+            return bir_arena_failure(&job->result->arena);
+        BIR_TRY(isa_parse_hex(request->input, len, parsed, len / 2 + 1, &len, &job->result->diags));
+        bytes = parsed;
+    }
+    return isa_decode(bytes, len, &options, &job->result->diags, &job->result->output);
+}
+
+static enum bir_status explain(struct job *job)
+{
+    const struct bir_compile_options *options = &job->request->options;
+    return bir_explain(job->module, options->target, options->report == BIR_REPORT_JSON, options->indent,
+                       &job->result->diags, &job->result->output);
+}
+
 static enum bir_status run(struct job *job)
 {
+    if (job->request->method == BIR_METHOD_DECODE)
+        return decode(job);
     BIR_TRY(load(job));
     switch (job->request->method) {
     case BIR_METHOD_LOWER: BIR_TRY(lower(job)); return write_module(job);
     case BIR_METHOD_ENCODE: BIR_TRY(lower(job)); return encode(job);
-    case BIR_METHOD_CONVERT: return write_module(job);
+    case BIR_METHOD_EXPLAIN: BIR_TRY(lower(job)); return explain(job);
+    case BIR_METHOD_CONVERT: return convert(job);
+    case BIR_METHOD_HAZARDS: return hazards(job);
     case BIR_METHOD_CHECK: return verify(job);
+    case BIR_METHOD_DECODE:
     case BIR_METHOD_COUNT: break;
     }
     return bir_fail(&job->result->diags, "unknown-method", BIR_NO_OFFSET, NULL, "no such method");

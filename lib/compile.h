@@ -16,7 +16,16 @@
 /* Raised whenever the bytes of any result change for the same request. */
 #define BIR_OUTPUT_REVISION 1
 
-enum bir_method { BIR_METHOD_LOWER, BIR_METHOD_ENCODE, BIR_METHOD_CONVERT, BIR_METHOD_CHECK, BIR_METHOD_COUNT };
+enum bir_method {
+    BIR_METHOD_LOWER,
+    BIR_METHOD_ENCODE,
+    BIR_METHOD_CONVERT,
+    BIR_METHOD_CHECK,
+    BIR_METHOD_HAZARDS,
+    BIR_METHOD_EXPLAIN,
+    BIR_METHOD_DECODE, /* input: hex text, words, or a file of encode's bin format */
+    BIR_METHOD_COUNT
+};
 const char *bir_method_name(enum bir_method method);
 /* BIR_METHOD_COUNT when unknown. */
 enum bir_method bir_method_from_name(const char *name, size_t len);
@@ -30,20 +39,28 @@ enum bir_input_format bir_input_detect(const void *input, size_t len);
  */
 struct bir_compile_options {
     enum bir_input_format format;
-    int arch;                /* enum bir_arch; 0 = the module's (.klr: gen3) */
-    int check;               /* enum bir_check_mode */
-    bool strict;             /* lenient reading when false */
-    bool verify_each;        /* verifier between any two passes */
-    bool keep_going;         /* encode: list refused operands instead of failing */
-    bool stats;              /* lower/check: report counters in result->stats_json */
-    bool faithful;           /* convert: keep presence, order and unknown keys of the input */
-    uint32_t indent;         /* of JSON output; 0 = compact */
-    int encode_format;       /* enum bir_encode_format */
-    const char *passes;      /* comma-separated pass names, NULL = default pipeline */
-    const char *print_after; /* a pass name or "all", NULL = nothing; dumps go to result->dumps */
-    const char *allocate;    /* "first-fit" (default when NULL) or "best-fit" */
+    int arch;                 /* enum bir_arch; 0 = the module's (.klr: gen3) */
+    int check;                /* enum bir_check_mode */
+    bool strict;              /* lenient reading when false */
+    bool verify_each;         /* verifier between any two passes */
+    bool keep_going;          /* encode: list refused operands instead of failing */
+    bool stats;               /* lower/check: report counters in result->stats_json */
+    bool faithful;            /* convert: keep presence, order and unknown keys of the input */
+    uint32_t indent;          /* of JSON output; 0 = compact */
+    int encode_format;        /* enum bir_encode_format */
+    const char *passes;       /* comma-separated pass names, NULL = default pipeline */
+    const char *print_after;  /* a pass name or "all", NULL = nothing; dumps go to result->dumps */
+    const char *allocate;     /* "first-fit" (default when NULL) or "best-fit" */
+    int report;               /* enum bir_report_format: layout of hazards, explain and decode */
+    bool fix_hints;           /* hazards: the smallest wait that would order each pair */
+    const char *explain_pair; /* hazards: "EARLIER,LATER", names of two instructions; NULL = none */
+    const char *target;       /* explain: "INSTRUCTION", or one operand "INSTRUCTION/ins/0"; NULL = every instruction */
+    const char *slot;         /* decode: name of a descriptor slot; NULL = instruction words */
+    int bytes;                /* decode: enum bir_bytes_format */
 };
 enum bir_check_mode { BIR_CHECK_SAMPLE, BIR_CHECK_FULL, BIR_CHECK_OFF };
+enum bir_report_format { BIR_REPORT_TEXT, BIR_REPORT_JSON };
+enum bir_bytes_format { BIR_BYTES_AUTO, BIR_BYTES_HEX, BIR_BYTES_BINARY };
 enum bir_encode_format { BIR_ENCODE_JSON, BIR_ENCODE_TEXT, BIR_ENCODE_BIN };
 
 /* One row an option: the single source of names, types, defaults and help of the protocol, the command line and the man
@@ -87,8 +104,13 @@ struct bir_compile_request {
     struct bir_compile_options options;
 };
 
+/* What a method that judges found; BIR_VERDICT_NONE for the others. */
+enum bir_verdict { BIR_VERDICT_NONE, BIR_VERDICT_CLEAN, BIR_VERDICT_FINDINGS, BIR_VERDICT_UNDECIDED };
+const char *bir_verdict_name(enum bir_verdict verdict); /* "clean", "findings", "undecided"; NULL for none */
+
 struct bir_compile_result {
     enum bir_status status;
+    enum bir_verdict verdict;
     struct bir_buf output;     /* set exactly when status is BIR_OK (check: empty) */
     struct bir_buf dumps;      /* print_after: one JSON document a line-separated section, see compile.c */
     struct bir_buf stats_json; /* one JSON object: counters of reading, passes, validation, encoding */

@@ -12,21 +12,24 @@
 #include <string.h>
 
 #include "bir/enums.h"
+#include "isa/descriptor.h"
 #include "passes/pass.h"
 
 #define M(method) (1u << BIR_METHOD_##method)
-#define LOWERING  (M(LOWER) | M(ENCODE))
-#define ALL       (M(LOWER) | M(ENCODE) | M(CONVERT) | M(CHECK))
+#define LOWERING  (M(LOWER) | M(ENCODE) | M(EXPLAIN))
+#define MODULES   (LOWERING | M(CONVERT) | M(CHECK) | M(HAZARDS)) /* methods that read a module */
+#define REPORTS   (M(HAZARDS) | M(EXPLAIN) | M(DECODE))
+#define ALL       (MODULES | M(DECODE))
 #define AT(field) offsetof(struct bir_compile_options, field)
 
 /* Order is the order of the key and of --help; append only. */
 static const struct bir_option option_table[] = {
-    { "input_format", BIR_OPTION_CHOICE, "auto|klr|bir-json", "auto", ALL,
+    { "input_format", BIR_OPTION_CHOICE, "auto|klr|bir-json", "auto", MODULES,
       "format of the input; auto looks at its first bytes", AT(format) },
     { "arch", BIR_OPTION_CHOICE, "module|sunda|gen3|core_v4", "module", ALL,
       "target generation; module: the one the module names (.klr: gen3)", AT(arch) },
-    { "strict", BIR_OPTION_BOOL, NULL, "false", ALL, "unknown keys, opcodes, enum names and duplicate names are errors",
-      AT(strict) },
+    { "strict", BIR_OPTION_BOOL, NULL, "false", MODULES,
+      "unknown keys, opcodes, enum names and duplicate names are errors", AT(strict) },
     { "check", BIR_OPTION_CHOICE, "sample|full|off", "sample", LOWERING,
       "execute the lowered program: at corners and seeded points, at every point, or not at all", AT(check) },
     { "verify_each", BIR_OPTION_BOOL, NULL, "false", LOWERING, "run the verifier after every pass", AT(verify_each) },
@@ -42,9 +45,21 @@ static const struct bir_option option_table[] = {
       "list operands that the validators refuse instead of failing", AT(keep_going) },
     { "faithful", BIR_OPTION_BOOL, NULL, "false", M(CONVERT), "keep presence, order and unknown keys of the input",
       AT(faithful) },
-    { "indent", BIR_OPTION_INT, NULL, "0", M(LOWER) | M(ENCODE) | M(CONVERT),
+    { "indent", BIR_OPTION_INT, NULL, "0", M(LOWER) | M(ENCODE) | M(CONVERT) | REPORTS,
       "spaces a level of JSON output; 0 is compact", AT(indent) },
-    { "stats", BIR_OPTION_BOOL, NULL, "false", ALL, "count what was read, lowered, checked and encoded", AT(stats) },
+    { "stats", BIR_OPTION_BOOL, NULL, "false", MODULES, "count what was read, lowered, checked and encoded",
+      AT(stats) },
+    { "report", BIR_OPTION_CHOICE, "text|json", "text", REPORTS, "layout of the report", AT(report) },
+    { "fix_hints", BIR_OPTION_BOOL, NULL, "false", M(HAZARDS), "for each pair, the smallest wait that would order it",
+      AT(fix_hints) },
+    { "explain_pair", BIR_OPTION_TEXT, NULL, "", M(HAZARDS), "EARLIER,LATER: what orders these two instructions",
+      AT(explain_pair) },
+    { "target", BIR_OPTION_TEXT, NULL, "", M(EXPLAIN),
+      "INSTRUCTION, or one operand of it as INSTRUCTION/ins/0; every instruction when empty", AT(target) },
+    { "slot", BIR_OPTION_TEXT, NULL, "", M(DECODE), "descriptor slot of the bytes, such as TENSOR3D; words when empty",
+      AT(slot) },
+    { "bytes", BIR_OPTION_CHOICE, "auto|hex|binary", "auto", M(DECODE),
+      "how the input spells bytes; auto: hex when it holds only hex digits and space", AT(bytes) },
 };
 
 #define INDENT_MAX 16
@@ -55,7 +70,8 @@ const struct bir_option *bir_option_table(size_t *count)
     return option_table;
 }
 
-static const char *const method_names[BIR_METHOD_COUNT] = { "lower", "encode", "convert", "check" };
+static const char *const method_names[BIR_METHOD_COUNT] = { "lower",   "encode",  "convert", "check",
+                                                            "hazards", "explain", "decode" };
 
 const char *bir_method_name(enum bir_method method)
 {
@@ -68,6 +84,12 @@ enum bir_method bir_method_from_name(const char *name, size_t len)
         if (strlen(method_names[i]) == len && memcmp(method_names[i], name, len) == 0)
             return (enum bir_method)i;
     return BIR_METHOD_COUNT;
+}
+
+const char *bir_verdict_name(enum bir_verdict verdict)
+{
+    static const char *const names[] = { NULL, "clean", "findings", "undecided" };
+    return names[verdict];
 }
 
 void bir_compile_options_init(struct bir_compile_options *options)
@@ -154,6 +176,10 @@ static const char *set_text(struct bir_compile_options *options, const struct bi
     else if (row->offset == AT(print_after) && *value && strcmp(value, "all") != 0 &&
              !bir_pass_find(value, strlen(value)))
         problem = "no such pass";
+    else if (row->offset == AT(slot) && *value && isa_slot_from_name(value, strlen(value)) == ISA_SLOT_NONE)
+        problem = "no such descriptor slot";
+    else if (row->offset == AT(explain_pair) && *value && !strchr(value, ','))
+        problem = "not two names with a comma between";
     const char *kept = *value ? value : NULL;
     if (!problem)
         memcpy((char *)options + row->offset, &kept, sizeof(kept));

@@ -122,6 +122,7 @@ int main(int argc, char **argv)
     uv_pipe_t server;
     uv_signal_t term;
     unlink(argv[1]);
+    signal(SIGPIPE, SIG_IGN);
     uv_pipe_init(loop, &server, 0);
     if (uv_pipe_bind(&server, argv[1]) != 0 || uv_listen((uv_stream_t *)&server, 128, on_connection) != 0) {
         fprintf(stderr, "bench_echo: cannot listen on %s\n", argv[1]);

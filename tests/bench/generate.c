@@ -201,10 +201,10 @@ static void loop_module(long count)
  * lower_ap must compute it. */
 static void mlir_module(long count)
 {
-    printf("func.func private @use(index, index)\n");
+    printf("func private @use(index, index)\n");
     for (long k = 0; k < count; k++) {
         if (k % PER_LOOP == 0)
-            printf("func.func @loop%ld(%%base: index) {\n  affine.for %%i = 0 to 4 {\n    affine.for %%j = 0 to 4 {\n",
+            printf("func @loop%ld(%%base: index) {\n  affine.for %%i = 0 to 4 {\n    affine.for %%j = 0 to 4 {\n",
                    k / PER_LOOP);
         printf("      %%t%ld = affine.apply affine_map<(i, j)[b] -> (b + i * 4 + (%ld + i * %ld + j * %ld) floordiv "
                "512 * 262144 + "
@@ -212,7 +212,7 @@ static void mlir_module(long count)
                k, tile_constant(k), tile_i(k), tile_j, tile_constant(k), tile_i(k), tile_j);
         printf("      %%u%ld = affine.apply affine_map<(i, j) -> (%ld + i * %ld + j * %ld)>(%%i, %%j)\n", k,
                tile_constant(k), tile_i(k), tile_j);
-        printf("      func.call @use(%%t%ld, %%u%ld) : (index, index) -> ()\n", k, k);
+        printf("      call @use(%%t%ld, %%u%ld) : (index, index) -> ()\n", k, k);
         if (k % PER_LOOP == PER_LOOP - 1 || k + 1 == count)
             printf("    }\n  }\n  return\n}\n");
     }

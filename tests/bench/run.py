@@ -100,17 +100,24 @@ def read_frame(sock):
 HELLO = frame({'jsonrpc': '2.0', 'id': 0, 'method': 'hello', 'params': {'protocol': {'major': 1, 'minor': 0}, 'client': 'bench'}})
 
 
+def wait_for(path):
+    """A connection to a server that is starting."""
+    for _ in range(200):
+        sock = socket.socket(socket.AF_UNIX)
+        try:
+            sock.connect(path)
+            return sock
+        except OSError:
+            sock.close()
+            time.sleep(0.02)
+    raise RuntimeError(f'nothing listens on {path}')
+
+
 class Daemon:
     def __init__(self, *options):
         self.path = str(WORK / 'sock')
         self.process = subprocess.Popen([str(BUILD / 'daemon' / 'roostd'), '--socket', self.path, *options], stderr=subprocess.DEVNULL)
-        for _ in range(200):
-            try:
-                self.dial().close()
-                return
-            except OSError:
-                time.sleep(0.02)
-        raise RuntimeError('roostd does not answer')
+        wait_for(self.path).close()
 
     def dial(self):
         sock = socket.socket(socket.AF_UNIX)
@@ -147,12 +154,7 @@ def redis_rate(size, connections):
     server = subprocess.Popen(['redis-server', '--port', '0', '--unixsocket', path, '--save', '', '--appendonly', 'no'],
                               stdout=subprocess.DEVNULL, cwd=WORK)
     try:
-        for _ in range(100):
-            if os.path.exists(path):
-                break
-            time.sleep(0.05)
-        sock = socket.socket(socket.AF_UNIX)
-        sock.connect(path)
+        sock = wait_for(path)
         sock.sendall(b'*3\r\n$3\r\nSET\r\n$16\r\nkey:__rand_int__\r\n$%d\r\n%s\r\n' % (size, b'x' * size))
         sock.recv(64)
         best = 0.0
@@ -187,9 +189,7 @@ def table_warm():
                 ours = rtt(daemon.path, hello, asked, connections, reply)
                 echo_path = str(WORK / 'echo')
                 echo = subprocess.Popen([str(BENCH / 'bench_echo'), echo_path, str(reply)])
-                while not os.path.exists(echo_path):
-                    time.sleep(0.01)
-                time.sleep(0.05)
+                wait_for(echo_path)
                 theirs = rtt(echo_path, nothing, asked, connections)
                 echo.terminate()
                 echo.wait()
