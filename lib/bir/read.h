@@ -168,6 +168,7 @@ struct read_context {
 
     struct {
         const char *text;
+        uint64_t word; /* its first eight bytes, zero beyond its end */
         uint8_t len;
         uint8_t key;
     } keys[READ_KEY_SLOTS];

@@ -2,8 +2,8 @@
  * What every record of the BIR-JSON reader needs: key recognition, plain values, pending properties, failures.
  *
  * Known keys sit in an open-addressing table in the context, filled once per document from the READ_KEYS list; the hash
- * looks at three bytes and the length only. Failures found here become sticky in the JSON reader as well, so that a
- * loop over keys ends by itself.
+ * looks at the first eight bytes and the length only. Failures found here become sticky in the JSON reader as well, so
+ * that a loop over keys ends by itself.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,11 +12,27 @@
 
 #define SHOWN_CHARS 60 /* of an input's text in a message */
 
-static uint32_t key_slot(const char *text, size_t len)
+/* The first eight bytes of a key, zero beyond its end. Keys lie in the document, where the closing quote and more
+ * follow, so one load mostly suffices; the others (near the end, unescaped copies) are copied. */
+static uint64_t key_word(const struct read_context *ctx, const char *text, size_t len)
 {
-    uint32_t bytes = (uint32_t)(unsigned char)text[0] | (uint32_t)(unsigned char)text[len / 2] << 8 |
-                     (uint32_t)(unsigned char)text[len - 1] << 16 | (uint32_t)len << 24;
-    return (bytes * UINT32_C(0x9E3779B1)) >> 23 & (READ_KEY_SLOTS - 1);
+    uint64_t word = 0;
+    uintptr_t offset = (uintptr_t)text - (uintptr_t)ctx->json.text; /* huge for a copy elsewhere */
+    if (ctx->json.len >= sizeof word && offset <= ctx->json.len - sizeof word) {
+        memcpy(&word, text, sizeof word);
+        if (len >= sizeof word)
+            return word;
+        if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+            return word & ((UINT64_C(1) << 8 * len) - 1);
+        return word & ~(UINT64_MAX >> 8 * len);
+    }
+    memcpy(&word, text, len < sizeof word ? len : sizeof word);
+    return word;
+}
+
+static uint32_t key_slot(uint64_t word, size_t len)
+{
+    return (uint32_t)(((word ^ len) * UINT64_C(0x9E3779B97F4A7C15)) >> 55) & (READ_KEY_SLOTS - 1);
 }
 
 void read_keys_init(struct read_context *ctx)
@@ -30,10 +46,13 @@ void read_keys_init(struct read_context *ctx)
 #undef READ_KEY_ROW
     };
     for (uint8_t i = 0; i < READ_OTHER; i++) {
-        uint32_t slot = key_slot(known[i].text, known[i].len);
+        uint64_t word = 0;
+        memcpy(&word, known[i].text, known[i].len < sizeof word ? known[i].len : sizeof word);
+        uint32_t slot = key_slot(word, known[i].len);
         while (ctx->keys[slot].text)
             slot = (slot + 1) & (READ_KEY_SLOTS - 1);
         ctx->keys[slot].text = known[i].text;
+        ctx->keys[slot].word = word;
         ctx->keys[slot].len = known[i].len;
         ctx->keys[slot].key = i;
     }
@@ -41,11 +60,14 @@ void read_keys_init(struct read_context *ctx)
 
 enum read_key read_key_of(const struct read_context *ctx, struct bir_slice key)
 {
-    if (key.len == 0)
-        return READ_OTHER;
-    for (uint32_t slot = key_slot(key.text, key.len); ctx->keys[slot].text; slot = (slot + 1) & (READ_KEY_SLOTS - 1))
-        if (ctx->keys[slot].len == key.len && memcmp(ctx->keys[slot].text, key.text, key.len) == 0)
+    const size_t head = sizeof(uint64_t);
+    uint64_t word = key_word(ctx, key.text, key.len);
+    for (uint32_t slot = key_slot(word, key.len); ctx->keys[slot].text; slot = (slot + 1) & (READ_KEY_SLOTS - 1)) {
+        if (ctx->keys[slot].word != word || ctx->keys[slot].len != key.len)
+            continue;
+        if (key.len <= head || memcmp(ctx->keys[slot].text + head, key.text + head, key.len - head) == 0)
             return (enum read_key)ctx->keys[slot].key;
+    }
     return READ_OTHER;
 }
 
