@@ -262,6 +262,17 @@ static enum bir_status scan_init(struct scan *s, struct bir_liveness *live, stru
     return s->position && s->read_at ? BIR_OK : out_of_memory(s);
 }
 
+/* What is live at the entry has a value from outside; these registers meet there. The sets are those before segment 0.
+ */
+static enum bir_status add_entry_pairs(struct scan *s)
+{
+    for (unsigned e = 0; e < BIR_ENGINE_COUNT; e++) {
+        for (uint32_t i = 0; i < s->sets[e].members.count; i++)
+            BIR_TRY(add_pairs(s, s->sets[e].members.items[i], UINT32_MAX));
+    }
+    return BIR_OK;
+}
+
 enum bir_status bir_interference_build(struct bir_liveness *live, struct bir_diags *diags, struct bir_interference *out)
 {
     struct scan s;
@@ -271,6 +282,8 @@ enum bir_status bir_interference_build(struct bir_liveness *live, struct bir_dia
     for (uint32_t i = 0; i < live->segments.count; i++) {
         BIR_TRY(bir_pass_poll(live->context, 0));
         BIR_TRY(scan_segment(&s, i, NULL, true));
+        if (i == 0)
+            BIR_TRY(add_entry_pairs(&s));
     }
     return build_lists(&s);
 }

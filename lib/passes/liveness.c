@@ -282,6 +282,7 @@ static enum bir_status follow(struct flow *f, uint32_t node)
         for (uint32_t i = f->predecessors.first[segment]; i < f->predecessors.first[segment + 1]; i++)
             BIR_TRY(mark_out(f, node, f->predecessors.items[i]));
     }
+    f->b->live->nodes.items[node].at_entry = f->in[0] == node + 1;
     return BIR_OK;
 }
 

@@ -28,6 +28,7 @@ struct bir_node {
     struct bir_register *reg;
     uint64_t cost; /* lowering.md 11 item 7: width * (defs + uses), times 10 a loop, saturating */
     uint32_t defs, uses;
+    bool at_entry; /* live when the function starts: its value comes from outside */
 };
 
 /* Lists by key, one after the other: of key i they are items[first[i]] .. items[first[i + 1] - 1]. */

@@ -85,7 +85,7 @@ enum bir_status bir_spiller_exempt(struct bir_spiller *spiller, struct bir_funct
 bool bir_spiller_may_spill(const struct bir_spiller *spiller, const struct bir_node *node)
 {
     const struct bir_register *reg = node->reg;
-    if (bir_map_get(&spiller->exempt, reg))
+    if (node->at_entry || bir_map_get(&spiller->exempt, reg))
         return false;
     const struct bir_argument *def = reg->base.writers, *use = reg->base.readers;
     bool one_each = node->defs == 1 && node->uses == 1 && def && use && !def->next_use && !use->next_use;

@@ -486,6 +486,36 @@ START_TEST(pressure_is_an_error_with_names)
 }
 END_TEST
 
+/* Registers that nothing writes hold values from outside: none may share, and none can be spilled. */
+START_TEST(inputs_do_not_share)
+{
+    struct program p = { .module = bir_module_new(0), .seed = 1 };
+    struct bir_pass_stats stats = { 0 };
+    struct bir_arena scratch;
+    struct bir_diags diags;
+    bir_arena_init(&scratch, 0);
+    bir_diags_init(&diags, &scratch, 10);
+    p.function = bir_function_new(p.module, bir_intern_cstr(&p.module->strings, "f"), false);
+    struct bir_block *block = bir_block_new(p.module, &p.function->body, bir_intern_cstr(&p.module->strings, "main"));
+    for (p.n_regs = 0; p.n_regs < 4; p.n_regs++) { /* each is read by an instruction of its own */
+        struct bir_instruction *inst =
+            bir_instruction_new(p.module, BIR_OP_NOOP, BIR_ENGINE_DVE, name_of(&p, "I", p.n_regs));
+        p.regs[p.n_regs] = bir_function_add_register(p.function, name_of(&p, "r", p.n_regs), BIR_ENGINE_DVE, 1);
+        ck_assert_ptr_nonnull(bir_add_register_access(p.module, inst, BIR_ROLE_IN, p.regs[p.n_regs], BIR_DTYPE_INT32));
+        bir_block_append(block, inst);
+    }
+    ck_assert_int_eq(colour(&p, 3, &stats, &diags, &scratch), BIR_INVALID);
+    ck_assert_uint_eq(stats.spilled_registers, 0);
+    ck_assert_int_eq(colour(&p, 4, &stats, &diags, &scratch), BIR_OK);
+    unsigned used = 0;
+    for (uint32_t i = 0; i < 4; i++)
+        used |= 1u << p.regs[i]->physical_id;
+    ck_assert_uint_eq(used, 15);
+    bir_arena_deinit(&scratch);
+    bir_module_free(p.module);
+}
+END_TEST
+
 START_TEST(register_on_all_is_refused)
 {
     struct program p;
@@ -542,6 +572,7 @@ int main(void)
     tcase_add_loop_test(tc, spilled_programs_keep_their_meaning, 0, 3);
     tcase_add_test(tc, copies_coalesce);
     tcase_add_test(tc, pressure_is_an_error_with_names);
+    tcase_add_test(tc, inputs_do_not_share);
     tcase_add_test(tc, register_on_all_is_refused);
     tcase_add_test(tc, allocation_failures);
     Suite *suite = suite_create("colour");

@@ -1,0 +1,113 @@
+/*
+ * lower_branch: vectors under tests/vectors/branch (see pass_text.h); and every lowered sample, with loops or with
+ * branches, before and after colouring, executed over its whole domain by the checker.
+ */
+#include "pass_text.h"
+
+#include "check/validation.h"
+
+START_TEST(vectors)
+{
+    ck_assert_uint_ge(pass_text_check_area("branch"), 10);
+}
+END_TEST
+
+static const char *const samples[] = {
+    "lower/loop_sb",    "lower/loop_psum_matmult",  "lower/loop_sb_matmult",     "lower/loop_three_operands",
+    "lower/two_loops",  "lower/simplified",         "lower/dead_loop",           "lower/loop_sb_stationary",
+    "expand/gather",    "expand/scalar_register",   "expand/scalar_index",       "expand/scalar_register_64",
+    "expand/dense_ids", "expand/sum_and_constants", "expand/wide_static_offset", "expand/common_subexpression",
+};
+
+static const char *const tails[] = {
+    "lower_ap,expand_inst_late",
+    "expand_inst_late,lower_ap",
+    "lower_ap,expand_inst_late,color_registers",
+    "lower_ap,expand_inst_late,lower_branch",
+    "lower_ap,expand_inst_late,color_registers,lower_branch",
+    "lower_ap,expand_inst_late,lower_branch,color_registers",
+};
+
+static void run_passes(struct pass_text_run *run, const char *passes)
+{
+    struct bir_pipeline pipeline;
+    struct bir_pass_context context = { .stats = &run->stats, .scratch = &run->scratch };
+    ck_assert_int_eq(bir_pipeline_parse(passes, &run->diags, &pipeline), BIR_OK);
+    run->status = bir_pipeline_run(run->module, &pipeline, &context, NULL, NULL, &run->diags);
+}
+
+static void validate(const char *sample, const char *tail)
+{
+    char path[1024];
+    size_t len;
+    struct pass_text_run run;
+    struct bir_validation *validation;
+    struct bir_validation_stats stats = { 0 };
+    struct bir_validation_options options = { .mode = BIR_VALIDATION_FULL, .seed = 1 };
+    snprintf(path, sizeof path, "%s/%s.json", ROOST_VECTORS, sample);
+    char *text = pass_text_read_file(path, &len);
+    pass_text_run_init(&run, text, len, "split_engines,assign_loop_registers,insert_address_tables");
+    ck_assert_int_eq(run.status, BIR_OK);
+    ck_assert_int_eq(bir_validation_record(run.module, &run.arena, &validation), BIR_OK);
+    uint64_t recorded = bir_validation_operand_count(validation);
+    run_passes(&run, tail);
+    if (run.status == BIR_OK)
+        run.status = bir_validation_run(validation, run.module, &options, &run.diags, &stats);
+    bool dead = strcmp(sample, "lower/dead_loop") == 0; /* a point outside the set is the input's fault */
+    if (run.status != BIR_OK && !(dead && run.status == BIR_INVALID))
+        ck_abort_msg("%s with %s: %s", sample, tail, run.diags.first ? run.diags.first->message : "?");
+    ck_assert_uint_eq(stats.not_lowered, 0);
+    if (!dead)
+        ck_assert_uint_eq(stats.operands, recorded);
+    pass_text_run_deinit(&run);
+    free(text);
+}
+
+START_TEST(every_point_of_the_samples)
+{
+    for (size_t t = 0; t < sizeof tails / sizeof tails[0]; t++)
+        validate(samples[_i], tails[t]);
+}
+END_TEST
+
+/* No structured loop is left, and the result reads back. */
+START_TEST(branches_read_back)
+{
+    char path[1024];
+    size_t len;
+    struct pass_text_run run, again;
+    struct bir_write_options options = { .indent = 0 };
+    struct bir_buf out;
+    snprintf(path, sizeof path, "%s/lower/two_loops.json", ROOST_VECTORS);
+    char *text = pass_text_read_file(path, &len);
+    pass_text_run_init(&run, text, len,
+                       "assign_loop_registers,insert_address_tables,lower_ap,lower_branch,color_registers");
+    ck_assert_int_eq(run.status, BIR_OK);
+    ck_assert_uint_eq(run.stats.lowered_loops, 2);
+    bir_buf_init(&out, 0);
+    ck_assert_int_eq(bir_module_write_json(run.module, &options, &out), BIR_OK);
+    pass_text_run_init(&again, out.data, out.len, "");
+    if (again.status != BIR_OK)
+        ck_abort_msg("%s", again.diags.first ? again.diags.first->message : "?");
+    bir_buf_deinit(&out);
+    pass_text_run_deinit(&run);
+    pass_text_run_deinit(&again);
+    free(text);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("lower_branch");
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, vectors);
+    tcase_add_loop_test(tc, every_point_of_the_samples, 0, (int)(sizeof samples / sizeof samples[0]));
+    tcase_add_test(tc, branches_read_back);
+    Suite *suite = suite_create("lower_branch");
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
