@@ -1,11 +1,11 @@
 /*
  * What is missing between two executions, what would mend it, and why an ordered pair is ordered.
  *
- * An update proves the completion of everything before it on its chain. So the wait that orders a pair waits for the
- * first update at or behind the earlier access on its engine or queue, in the epoch that the later access sees; the
- * value is the least that proves that update (T - A of hazards.md 3.2). An update that itself waits for the later
- * access is no help. In a loop body the value must be the same in every iteration, so the semaphore has to be reset
- * between the two copies.
+ * An update proves the completion of everything that is ordered before it. So the wait that orders a pair waits for the
+ * first update behind the earlier access, on its own engine or queue if there is one, in the epoch that the later access
+ * sees; the value is the least that proves this update or another one of the semaphore behind the access (T - A of
+ * hazards.md 3.2). An update that itself waits for the later access is no help. In a loop body the value must be the
+ * same in every iteration, so the semaphore has to be reset between the two copies.
  */
 #include <string.h>
 
@@ -58,53 +58,76 @@ static bool counts_anew(const struct hazard_analysis *h, uint8_t semaphore, uint
            hazard_semaphore_epoch(h, semaphore, in_first + length, false);
 }
 
-/* First update of a group, at or behind an execution, that a wait at `at` would see. */
-static bool try_group(const struct hazard_analysis *h, const struct hazard_group *group, uint32_t exec, uint32_t at,
-                      struct candidate *best)
+/* Whether the completion of exec is `node` or reaches it. */
+static bool is_before(const struct hazard_analysis *h, uint32_t exec, uint32_t node)
 {
-    uint8_t semaphore = h->updates[group->first].semaphore;
-    const struct hazard_epoch *epoch = hazard_semaphore_epoch(h, semaphore, at, false);
-    for (uint32_t i = 0; i < epoch->n_spans; i++) {
-        const struct hazard_span *span = &epoch->spans[i];
-        if (span->late < group->first || span->late >= group->end)
-            continue;
-        uint32_t from = span->late, end = span->end;
-        while (from < end) {
-            uint32_t middle = from + (end - from) / 2;
-            if (h->updates[middle].exec < exec)
-                from = middle + 1;
-            else
-                end = middle;
-        }
-        struct candidate c = { .update = from };
-        if (from == span->end || !hazard_semaphore_value(h, from, epoch, &c.value))
-            return false;
-        uint32_t x = h->updates[from].exec,
-                 y = best->update == HAZARD_NONE ? UINT32_MAX : h->updates[best->update].exec;
-        if (x > y || (x == y && c.value >= best->value))
-            return false;
-        *best = c;
-        return true;
-    }
-    return false;
+    return node == hazard_end_node(h, exec) || hazard_reaches(h, exec, node);
 }
 
-/* The best update to wait for at position `at` of `place`, by the engine of `waiter`. */
-static struct candidate find_update(const struct hazard_analysis *h, uint32_t exec, uint32_t waiter, uint32_t place,
-                                    uint32_t at)
+/* The first update of a group that proves the completion of exec (then all behind it do) and that a wait at position
+ * `at` would see. */
+static struct candidate first_proof(const struct hazard_analysis *h, uint32_t g, const struct hazard_epoch *epoch,
+                                    uint32_t exec)
+{
+    struct candidate c = { .update = HAZARD_NONE };
+    uint32_t i = 0;
+    while (i < epoch->n_spans && epoch->spans[i].group != g)
+        i++;
+    if (i == epoch->n_spans)
+        return c;
+    uint32_t from = epoch->spans[i].late, end = epoch->spans[i].end;
+    while (from < end) {
+        uint32_t middle = from + (end - from) / 2;
+        if (is_before(h, exec, hazard_end_node(h, h->updates[middle].exec)))
+            end = middle;
+        else
+            from = middle + 1;
+    }
+    if (from < epoch->spans[i].end && hazard_semaphore_value(h, from, epoch, &c.value))
+        c.update = from;
+    return c;
+}
+
+/* Where a wait is to stand, and by whom. */
+struct wait_place {
+    uint32_t waiter, place, at;
+};
+
+/* The proof by the updates of one semaphore with the least value, on the chain (HAZARD_NONE: on any). */
+static struct candidate least_proof(const struct hazard_analysis *h, uint32_t semaphore, uint32_t chain, uint32_t exec,
+                                    const struct wait_place *w)
 {
     struct candidate best = { .update = HAZARD_NONE };
-    for (uint32_t s = 0; s < HAZARD_SEMAPHORES; s++) {
-        for (uint32_t g = h->semaphore_groups[s]; g < h->semaphore_groups[s + 1]; g++) {
-            struct candidate before = best;
-            const struct hazard_group *group = &h->groups.items[g];
-            if (group->chain != h->execs.items[exec].end_chain || !counts_anew(h, (uint8_t)s, place, at))
-                continue;
-            if (try_group(h, group, exec, at, &best) && depends_on(h, h->updates[best.update].exec, waiter))
-                best = before;
-        }
+    const struct hazard_epoch *epoch = hazard_semaphore_epoch(h, (uint8_t)semaphore, w->at, false);
+    for (uint32_t g = h->semaphore_groups[semaphore]; g < h->semaphore_groups[semaphore + 1]; g++) {
+        if (chain != HAZARD_NONE && h->groups.items[g].chain != chain)
+            continue;
+        struct candidate c = first_proof(h, g, epoch, exec);
+        if (c.update == HAZARD_NONE || depends_on(h, h->updates[c.update].exec, w->waiter))
+            continue;
+        if (best.update == HAZARD_NONE || c.value < best.value)
+            best = c;
     }
     return best;
+}
+
+/* The semaphore whose proof comes first, on the chain of the earlier access if there is one, with its least value. */
+static struct candidate find_update(const struct hazard_analysis *h, uint32_t exec, const struct wait_place *w)
+{
+    struct candidate best = { .update = HAZARD_NONE };
+    for (int any_chain = 0; any_chain < 2 && best.update == HAZARD_NONE; any_chain++) {
+        uint32_t chain = any_chain ? HAZARD_NONE : h->execs.items[exec].end_chain;
+        for (uint32_t s = 0; s < HAZARD_SEMAPHORES && (any_chain || chain != HAZARD_NONE); s++) {
+            if (h->semaphore_groups[s] == h->semaphore_groups[s + 1] || !counts_anew(h, (uint8_t)s, w->place, w->at))
+                continue;
+            struct candidate c = least_proof(h, s, chain, exec, w);
+            if (c.update == HAZARD_NONE)
+                continue;
+            if (best.update == HAZARD_NONE || h->updates[c.update].exec < h->updates[best.update].exec)
+                best = c;
+        }
+    }
+    return best.update == HAZARD_NONE ? best : least_proof(h, h->updates[best.update].semaphore, HAZARD_NONE, exec, w);
 }
 
 /* The lowest semaphore that the function neither updates nor waits for nor resets; HAZARD_SEMAPHORES when all are in
@@ -190,9 +213,12 @@ enum bir_status hazard_advise(struct hazard_analysis *h, struct bir_hazard_pair 
     uint32_t waiter = waiting_exec(h, pair->later.position);
     uint32_t place = pair->carried ? earlier->place : later->place;
     uint32_t at = pair->carried ? h->places.items[place].end : waiter;
-    struct candidate c = find_update(h, pair->earlier.position, waiter, place, at);
-    if (pair->carried && c.update == HAZARD_NONE) /* reset before the end of the body: wait earlier in it */
-        c = find_update(h, pair->earlier.position, waiter, place, pair->earlier.position + 1);
+    struct wait_place w = { .waiter = waiter, .place = place, .at = at };
+    struct candidate c = find_update(h, pair->earlier.position, &w);
+    if (pair->carried && c.update == HAZARD_NONE) { /* reset before the end of the body: wait earlier in it */
+        w.at = pair->earlier.position + 1;
+        c = find_update(h, pair->earlier.position, &w);
+    }
     pair->missing = missing_text(h, pair, &c);
     if (!pair->missing)
         return hazard_memory(h);
@@ -256,12 +282,6 @@ static void write_step(const struct hazard_analysis *h, const struct step *s, st
                        (long long)wait->semaphore, (long long)wait->value);
         break;
     }
-}
-
-/* Whether the completion of exec is `node` or reaches it. */
-static bool is_before(const struct hazard_analysis *h, uint32_t exec, uint32_t node)
-{
-    return node == hazard_end_node(h, exec) || hazard_reaches(h, exec, node);
 }
 
 /* One step back from a node, to one that the completion of exec still reaches. */
