@@ -40,12 +40,11 @@ static void space_reserve(struct bir_dram_space *space, uint64_t start, uint64_t
         space->next_bytes = end;
 }
 
-/* Size by dims; false when it is not a number of bytes. */
-static bool location_bytes(const struct bir_location *location, uint64_t *size)
+bool bir_location_bytes(const struct bir_location *location, uint64_t *bytes)
 {
-    *size = 1;
+    *bytes = 1;
     for (uint32_t i = 0; location->dims && i < location->dims->count; i++) {
-        if (location->dims->items[i] < 0 || __builtin_mul_overflow(*size, (uint64_t)location->dims->items[i], size))
+        if (location->dims->items[i] < 0 || __builtin_mul_overflow(*bytes, (uint64_t)location->dims->items[i], bytes))
             return false;
     }
     return location->dims != NULL;
@@ -63,7 +62,7 @@ void bir_dram_space_init(struct bir_dram_space *space, const struct bir_module *
             for (uint32_t k = 0; k < set->locations.count; k++) {
                 const struct bir_location *location = set->locations.items[k];
                 uint64_t size;
-                if (location->type == BIR_MEMORY_DRAM && location->allocated && location_bytes(location, &size))
+                if (location->type == BIR_MEMORY_DRAM && location->allocated && bir_location_bytes(location, &size))
                     space_reserve(space, location->addr_bytes, size);
             }
         }

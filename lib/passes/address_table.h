@@ -33,6 +33,10 @@ struct bir_stem {
 };
 struct bir_stem bir_set_stem(const struct bir_set *set);
 
+/* Product of the dims, which is the location's size in bytes; false when there are none, one is negative, or it does
+ * not fit 64 bits. */
+bool bir_location_bytes(const struct bir_location *location, uint64_t *bytes);
+
 /* DRAM addresses for what the passes add: behind everything of the module that has a DRAM address. */
 struct bir_dram_space {
     uint64_t next_bytes;

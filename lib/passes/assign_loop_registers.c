@@ -39,7 +39,7 @@ static enum bir_status collect(struct assign *a)
     uint64_t n = 0;
     bir_walk_init(&walk, &a->function->body);
     for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
-        BIR_TRY(bir_pass_poll(a->context, n++));
+        BIR_TRY(bir_pass_poll_walk(a->context, inst, n++));
         if (inst->opcode == BIR_OP_LOOP && !bir_vec_push(a->context->scratch, &a->loops, inst))
             return bir_arena_failure(a->context->scratch);
         if (bir_engine_is_concrete(inst->engine) && !(bir_opcode_flags(inst->opcode) & BIR_OPF_REGION))

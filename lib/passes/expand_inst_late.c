@@ -327,7 +327,7 @@ static enum bir_status expand_function(struct expanding *x, struct bir_function 
     uint64_t n = 0;
     bir_walk_init(&walk, &function->body);
     for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
-        BIR_TRY(bir_pass_poll(x->context, n++));
+        BIR_TRY(bir_pass_poll_walk(x->context, inst, n++));
         BIR_TRY(expand_instruction(x, inst));
     }
     return BIR_OK;

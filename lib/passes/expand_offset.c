@@ -13,6 +13,7 @@
  */
 #include "passes/expand_offset.h"
 
+#include "passes/address_table.h"
 #include "pelican/simplify.h"
 
 #define DEPTH_MAX  512
@@ -145,12 +146,10 @@ static enum bir_status check_expr(struct bir_expander *x, const struct bir_argum
 static bool is_large(const struct bir_argument *arg)
 {
     const struct bir_location *location = (const struct bir_location *)arg->location;
-    uint64_t bytes = 1;
-    for (uint32_t i = 0; location->dims && i < location->dims->count; i++) {
-        if (location->dims->items[i] < 0 || __builtin_mul_overflow(bytes, (uint64_t)location->dims->items[i], &bytes))
-            return location->type == BIR_MEMORY_DRAM;
-    }
-    return location->type == BIR_MEMORY_DRAM && bytes >= WIDE_BYTES;
+    uint64_t bytes;
+    if (location->type != BIR_MEMORY_DRAM || !location->dims)
+        return false;
+    return !bir_location_bytes(location, &bytes) || bytes >= WIDE_BYTES;
 }
 
 static bool fits(int64_t v, bool wide)

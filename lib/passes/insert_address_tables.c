@@ -182,7 +182,7 @@ static enum bir_status visit_function(struct insertion *in, struct bir_function 
     uint64_t n = 0;
     bir_walk_init(&walk, &function->body);
     for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
-        BIR_TRY(bir_pass_poll(in->context, n++));
+        BIR_TRY(bir_pass_poll_walk(in->context, inst, n++));
         for (int role = 0; role < BIR_ROLE_COUNT; role++) {
             BIR_EACH_ARGUMENT (arg, inst, role)
                 BIR_TRY(visit_operand(in, arg));

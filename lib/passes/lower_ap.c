@@ -433,7 +433,7 @@ static enum bir_status lower_function(struct lowering *low, struct bir_function 
     uint64_t n = 0;
     bir_walk_init(&walk, &function->body);
     for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
-        BIR_TRY(bir_pass_poll(low->context, n++));
+        BIR_TRY(bir_pass_poll_walk(low->context, inst, n++));
         BIR_TRY(lower_instruction(low, inst));
     }
     return BIR_OK;

@@ -80,7 +80,7 @@ static enum bir_status survey(struct branching *b, struct shape *s)
     uint64_t n = 0;
     bir_walk_init(&walk, &s->loop->region);
     for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
-        BIR_TRY(bir_pass_poll(b->context, n++));
+        BIR_TRY(bir_pass_poll_walk(b->context, inst, n++));
         if (bir_engine_is_concrete(inst->engine) && !bir_instruction_region(inst))
             s->engines |= 1u << inst->engine;
         BIR_TRY(check_body_instruction(b, inst));
@@ -452,7 +452,7 @@ static enum bir_status branch_function(struct branching *b)
     for (struct bir_block *block = b->function->body.first; block; block = block->next) {
         struct bir_instruction *inst = block->first; /* a loop ends its block, whose tail is a later block then */
         while (inst && !is_loop(inst)) {
-            BIR_TRY(bir_pass_poll(b->context, n++));
+            BIR_TRY(bir_pass_poll_walk(b->context, inst, n++));
             inst = inst->next;
         }
         if (inst)

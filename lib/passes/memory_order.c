@@ -88,7 +88,7 @@ static enum bir_status collect(struct order *o, struct bir_function *function)
     uint64_t n = 0;
     bir_walk_init(&walk, &function->body);
     for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
-        BIR_TRY(bir_pass_poll(o->context, n++));
+        BIR_TRY(bir_pass_poll_walk(o->context, inst, n++));
         if (!bir_instruction_region(inst) && !collect_instruction(o, inst))
             return out_of_memory(o);
     }

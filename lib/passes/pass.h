@@ -99,6 +99,13 @@ static inline enum bir_status bir_pass_poll(const struct bir_pass_context *conte
     return count % BIR_POLL_INSTRUCTIONS == 0 && bir_cancelled(context->cancel) ? BIR_CANCELLED : BIR_OK;
 }
 
+/* The same in a walk: at the first instruction of each block, and at every 1,024th. */
+static inline enum bir_status bir_pass_poll_walk(const struct bir_pass_context *context,
+                                                 const struct bir_instruction *inst, uint64_t count)
+{
+    return bir_pass_poll(context, inst->prev ? count : 0);
+}
+
 /* The next function of the module: functions, then nki_functions. NULL starts. */
 static inline struct bir_function *bir_pass_next_function(const struct bir_module *module, const struct bir_function *f)
 {

@@ -236,7 +236,7 @@ enum bir_status bir_spiller_spill(struct bir_spiller *spiller, struct bir_functi
     uint64_t n = 0;
     bir_walk_init(&walk, &function->body);
     for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
-        BIR_TRY(bir_pass_poll(spiller->context, n++));
+        BIR_TRY(bir_pass_poll_walk(spiller->context, inst, n++));
         w.touched.count = 0;
         visit_operands(&w, inst, note_register);
         if (w.touched.count > 0 && !w.failed)

@@ -217,7 +217,7 @@ static enum bir_status collect_demand(struct splitter *s)
     }
     bir_walk_init(&walk, &s->function->body);
     for (struct bir_instruction *inst = bir_walk_next(&walk); inst && !s->failed; inst = bir_walk_next(&walk)) {
-        BIR_TRY(bir_pass_poll(s->context, n++));
+        BIR_TRY(bir_pass_poll_walk(s->context, inst, n++));
         BIR_TRY(check_shape(s, inst));
         demand_operands(s, inst, fixed_engines(s, inst));
         if (bir_instruction_region(inst))
@@ -424,7 +424,7 @@ static enum bir_status rewrite_function(struct splitter *s)
     struct bir_instruction *inst = bir_walk_next(&walk);
     while (inst) {
         struct bir_instruction *next = bir_walk_next(&walk); /* before clones stand behind it */
-        BIR_TRY(bir_pass_poll(s->context, n++));
+        BIR_TRY(bir_pass_poll_walk(s->context, inst, n++));
         if (is_split(inst))
             BIR_TRY(split_instruction(s, inst));
         else if (bir_engine_is_concrete(inst->engine) && s->regs.count > 0)
