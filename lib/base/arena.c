@@ -3,7 +3,7 @@
  * and no byte is handed out twice, so memory is zero without a memset. A block that would take more than a quarter of a
  * chunk gets a chunk of its own, linked behind the newest, so that the rest of the newest is not wasted.
  *
- * Chunks grow with the arena: half of what is reserved so far, up to 128 KiB, then an eighth, up to 1 MiB. A small
+ * Chunks grow with the arena: half of what is reserved so far, up to 256 KiB, then an eighth, up to 1 MiB. A small
  * module wastes little, a large one makes few calls and leaves at most an eighth unused. Near the limit a chunk shrinks
  * to what the limit still admits.
  *
@@ -37,7 +37,7 @@
 
 #define ALIGNMENT        ((size_t)8)
 #define CHUNK_MIN_BYTES  ((size_t)4096)
-#define CHUNK_STEP_BYTES ((size_t)128 << 10)
+#define CHUNK_STEP_BYTES ((size_t)256 << 10)
 #define CHUNK_MAX_BYTES  ((size_t)1 << 20)
 
 struct bir_arena_chunk {

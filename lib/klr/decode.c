@@ -168,15 +168,8 @@ static KLR_HOT enum bir_status read_fields(struct klr_reader *r, enum klr_type t
         return BIR_OK;
     BIR_TRY(count_values(r, arm->count));
     BIR_TRY(step_in(r, type, arm->ctor, false));
-    for (; field < end; field++) {
-        if (field->form.way == KLR_WAY_PROOF) {
-            step_to(r, field);
-            BIR_TRY(klr_read_proof(r));
-            continue;
-        }
-        BIR_TRY(read_built(r, &field->form, slots, field));
-        slots++;
-    }
+    for (; field < end; field++)
+        BIR_TRY(read_built(r, &field->form, &slots[field->slot], field));
     step_out(r);
     return BIR_OK;
 }
@@ -195,7 +188,7 @@ static enum bir_status skip_fields(struct klr_reader *r, enum klr_type type, con
         bool kept = slots && fields[i].form.base == KLR_TYPE_String;
         step_last(r)->field = &fields[i];
         r->reached = r->steps.count;
-        BIR_TRY(read_value(r, &fields[i].form, kept ? &slots[i] : NULL));
+        BIR_TRY(read_value(r, &fields[i].form, kept ? &slots[fields[i].slot] : NULL));
         if (++i == arm->count)
             break;
         BIR_TRY(locate(r));

@@ -115,9 +115,9 @@ const struct klr_arm klr_arms[] = {
 };
 
 const struct klr_field klr_fields[] = {
-#define KLR_FIELD(type, field, wrap, base)          { #field, FORM(wrap, base) },
-#define KLR_PROOF(type, field)                      { #field, FORM(PLAIN, Prop) },
-#define KLR_ARM_FIELD(type, arm, field, wrap, base) { #field, FORM(wrap, base) },
+#define KLR_FIELD(type, field, wrap, base)          { #field, FORM(wrap, base), KLR_##type##_##field },
+#define KLR_PROOF(type, field)                      { #field, FORM(PLAIN, Prop), 0 },
+#define KLR_ARM_FIELD(type, arm, field, wrap, base) { #field, FORM(wrap, base), KLR_##type##_##arm##_##field },
 #include "klr/schema.def"
 };
 

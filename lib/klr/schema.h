@@ -41,6 +41,7 @@ struct klr_form {
 struct klr_field {
     const char *name;
     struct klr_form form;
+    uint8_t slot; /* in its node; 0 for a proof, which has none */
 };
 
 struct klr_arm {
