@@ -62,8 +62,13 @@ enum bir_input_format bir_input_detect(const void *input, size_t len)
     return at == len || text[at] == '{' || text[at] == '[' ? BIR_INPUT_BIR_JSON : BIR_INPUT_KLR;
 }
 
-/* -----------------------------------------------------------------------------------------------------------------
- * load */
+static void stage_done(const struct job *job, const char *stage)
+{
+    if (job->request->on_stage)
+        job->request->on_stage(job->request->user, stage);
+}
+
+/* --- load --- */
 
 static enum bir_status load_json(struct job *job)
 {
@@ -97,6 +102,7 @@ static enum bir_status load_klr(struct job *job)
             .arena_limit_bytes = job->limits->arena_bytes,
             .cancel = job->cancel,
         };
+        stage_done(job, "read");
         status = bir_codegen_klr(&file, &options, &job->result->diags, &job->module);
     }
     bir_arena_deinit(&arena);
@@ -113,13 +119,13 @@ static enum bir_status load(struct job *job)
     job->format = request->options.format != BIR_INPUT_AUTO ? request->options.format
                                                             : bir_input_detect(request->input, request->input_len);
     BIR_TRY(job->format == BIR_INPUT_KLR ? load_klr(job) : load_json(job));
+    stage_done(job, job->format == BIR_INPUT_KLR ? "klr_codegen" : "read");
     if (request->options.arch)
         job->module->arch = (enum bir_arch)request->options.arch;
     return BIR_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------
- * lower */
+/* --- lower --- */
 
 /* The passes that replace symbolic and runtime addresses: what they start from is recorded before the first of them. */
 static bool lowers_addresses(const struct bir_pass *pass)
@@ -196,6 +202,8 @@ static enum bir_status run_pipeline(struct job *job, const struct bir_pipeline *
         struct bir_pipeline one = { .passes = { pipeline->passes[i] }, .count = 1 };
         BIR_TRY(record_before(job, pipeline->passes[i]));
         BIR_TRY(bir_pipeline_run(job->module, &one, &context, after_pass, job, &job->result->diags));
+        if (pipeline->passes[i]->run)
+            stage_done(job, pipeline->passes[i]->name);
     }
     return BIR_OK;
 }
@@ -211,11 +219,13 @@ static enum bir_status lower(struct job *job)
     bir_arena_init(&scratch, job->limits->arena_bytes);
     enum bir_status status = run_pipeline(job, &pipeline, &scratch);
     bir_arena_deinit(&scratch);
-    return status == BIR_OK ? validate(job) : status;
+    BIR_TRY(status);
+    BIR_TRY(validate(job));
+    stage_done(job, "validate");
+    return BIR_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * finish */
+/* --- finish --- */
 
 static enum bir_status convert(struct job *job)
 {
@@ -440,6 +450,7 @@ enum bir_status bir_compile(const struct bir_compile_request *request, const str
         bir_buf_deinit(&result->dumps);
     }
     bir_module_free(job.module);
+    stage_done(&job, "finish");
     result->status = status;
     return status;
 }

@@ -102,6 +102,11 @@ struct bir_compile_request {
     const void *input; /* borrowed for the call */
     size_t input_len;
     struct bir_compile_options options;
+    /* Called when a stage is done, for --time-passes: "read" (with "klr_codegen" for .klr), each pass, "validate",
+     * "finish" (writing or encoding). The core has no clock; the caller looks at its own. May be NULL. Never changes
+     * the result. */
+    void (*on_stage)(void *user, const char *stage);
+    void *user;
 };
 
 /* What a method that judges found; BIR_VERDICT_NONE for the others. */
