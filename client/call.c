@@ -233,9 +233,12 @@ static enum roost_status read_result(roost *client, const struct proto_frame *fr
     const char *cache = json_string_value(json_object_get(result, "cache"));
     const json_t *valid = json_object_get(result, "valid");
     json_int_t dumps = json_integer_value(json_object_get(result, "dump_bytes"));
+    const json_t *judged = json_object_get(result, "verdict");
+    const char *verdict = judged ? json_string_value(judged) : "";
     if (!digest || strlen(digest) >= sizeof reply->digest || !cache || strlen(cache) >= sizeof reply->cache ||
-        dumps < 0)
+        !verdict || strlen(verdict) >= sizeof reply->verdict || dumps < 0)
         return ROOST_PROTOCOL;
+    strcpy(reply->verdict, verdict);
     strcpy(reply->digest, digest);
     strcpy(reply->cache, cache);
     reply->valid = !valid || json_is_true(valid);

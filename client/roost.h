@@ -64,8 +64,8 @@ struct roost_options {
 
 struct roost_request {
     size_t size;        /* sizeof (struct roost_request) */
-    const char *method; /* "lower", "encode", "convert" or "check" */
-    const void *module; /* bytes of the module, or NULL with a digest */
+    const char *method; /* "lower", "encode", "convert", "check", "hazards", "explain", "decode" ...; see roost_hello */
+    const void *module; /* bytes of the module (decode: to decode), or NULL with a digest */
     size_t module_len;
     const char
         *digest; /* of an earlier reply, or NULL. With module: the bytes travel only when the daemon lacks them */
@@ -86,6 +86,7 @@ struct roost_reply {
     char *diagnostics; /* text of a JSON array, or NULL; in failure, too */
     char *stats;       /* text of a JSON object, or NULL */
     char *error;       /* in failure: one line, or NULL */
+    char verdict[16];  /* hazards: "clean", "findings" or "undecided"; else "" */
 };
 
 /* A handle, not yet connected; the texts of options are copied, options may be NULL. NULL when there is no memory or

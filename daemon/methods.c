@@ -1,6 +1,7 @@
 /*
- * What a frame asks for. One row of the table a method; everything that can be refused before a method runs - no hello
- * yet, a payload that was lost, a daemon that is draining, an id that is in use - is refused in one place.
+ * What a frame asks for. The methods are those of the compiler, by its own names, and a table of services; everything
+ * that can be refused before a method runs - no hello yet, a payload that was lost, a daemon that is draining, an id
+ * that is in use - is refused in one place.
  *
  * A compile request ends in one of four ways: its answer is in the cache; a job with the same key is running and it
  * joins; a new job starts; or there is nothing to compile from, and the client is told to send the bytes. A request
@@ -21,7 +22,7 @@ struct call {
     const struct proto_frame *frame;
     const struct bir_digest *payload_digest;
     const struct proto_message *message;
-    enum bir_method method; /* of a compile */
+    enum bir_method method; /* BIR_METHOD_COUNT: of the service */
 };
 
 typedef void handler(const struct call *call);
@@ -37,7 +38,6 @@ struct method {
     const char *name;
     handler *handle;
     unsigned flags;
-    enum bir_method compile;
 };
 
 static void refuse(const struct call *call, int code, const char *text)
@@ -328,33 +328,36 @@ static void handle_compile(const struct call *call)
     run_job(call, &request, module, &digest, deadline_ms);
 }
 
-static const struct method methods[] = {
+static const struct method services[] = {
     { .name = "hello", .handle = handle_hello, .flags = METHOD_BEFORE_HELLO },
     { .name = "ping", .handle = handle_ping, .flags = METHOD_WHILE_DRAINING },
-    { .name = "lower", .handle = handle_compile, .compile = BIR_METHOD_LOWER },
-    { .name = "encode", .handle = handle_compile, .compile = BIR_METHOD_ENCODE },
-    { .name = "convert", .handle = handle_compile, .compile = BIR_METHOD_CONVERT },
-    { .name = "check", .handle = handle_compile, .compile = BIR_METHOD_CHECK },
     { .name = "stats", .handle = handle_stats, .flags = METHOD_WHILE_DRAINING },
     { .name = "cancel", .handle = handle_cancel, .flags = METHOD_NOTIFICATION | METHOD_WHILE_DRAINING },
     { .name = "shutdown", .handle = handle_shutdown, .flags = METHOD_WHILE_DRAINING | METHOD_OWNER },
 };
+/* Every method of the compiler; the name is bir_method_name's. */
+static const struct method compiler = { .handle = handle_compile };
 
-#define METHOD_COUNT (sizeof methods / sizeof methods[0])
+#define SERVICE_COUNT (sizeof services / sizeof services[0])
 
 void methods_put_names(struct bir_buf *out)
 {
-    bir_buf_putc(out, '[');
-    for (size_t i = 0; i < METHOD_COUNT; i++)
-        bir_buf_printf(out, "%s\"%s\"", i ? "," : "", methods[i].name);
+    for (size_t i = 0; i < SERVICE_COUNT; i++)
+        bir_buf_printf(out, "%s\"%s\"", i ? "," : "[", services[i].name);
+    for (int i = 0; i < BIR_METHOD_COUNT; i++)
+        bir_buf_printf(out, ",\"%s\"", bir_method_name((enum bir_method)i));
     bir_buf_putc(out, ']');
 }
 
-static const struct method *find_method(const char *name)
+/* NULL when there is no such method; *compile is BIR_METHOD_COUNT for a service. */
+static const struct method *find_method(const char *name, enum bir_method *compile)
 {
-    for (size_t i = 0; i < METHOD_COUNT; i++)
-        if (strcmp(methods[i].name, name) == 0)
-            return &methods[i];
+    *compile = bir_method_from_name(name, strlen(name));
+    if (*compile != BIR_METHOD_COUNT)
+        return &compiler;
+    for (size_t i = 0; i < SERVICE_COUNT; i++)
+        if (strcmp(services[i].name, name) == 0)
+            return &services[i];
     return NULL;
 }
 
@@ -396,14 +399,11 @@ static bool allowed(const struct call *call, const struct method *method)
     return false;
 }
 
-static void count_request(struct metrics *metrics, const struct method *method)
+static void count_request(struct metrics *metrics, enum bir_method compile)
 {
     metrics->requests_total++;
-    if (!method || method->handle != handle_compile)
-        return;
-    uint64_t *const counters[BIR_METHOD_COUNT] = { &metrics->requests_lower, &metrics->requests_encode,
-                                                   &metrics->requests_convert, &metrics->requests_check };
-    ++*counters[method->compile];
+    if (compile != BIR_METHOD_COUNT)
+        metrics->requests_of[compile]++;
 }
 
 static void handle_message(struct call *call)
@@ -413,18 +413,16 @@ static void handle_message(struct call *call)
         refuse(call, PROTO_ERROR_REQUEST, "the daemon takes requests and no replies");
         return;
     }
-    const struct method *method = find_method(message->method);
+    const struct method *method = find_method(message->method, &call->method);
     if (message->kind == PROTO_NOTIFICATION) {
         /* JSON-RPC: a notification is never answered, an unknown one neither. */
         if (method && method->flags & METHOD_NOTIFICATION && call->session->state == SESSION_READY)
             method->handle(call);
         return;
     }
-    count_request(&call->server->metrics, method);
-    if (!allowed(call, method))
-        return;
-    call->method = method->compile;
-    method->handle(call);
+    count_request(&call->server->metrics, call->method);
+    if (allowed(call, method))
+        method->handle(call);
 }
 
 /* Answers a request that was understood before and whose answer is in the cache. */
@@ -442,9 +440,7 @@ static bool answer_repeated(struct session *session, const struct proto_frame *f
     struct blob *answer = cache_get(&server->cache, CACHE_ANSWER, &slot->key);
     if (!answer)
         return false;
-    for (size_t i = 0; i < METHOD_COUNT; i++)
-        if (methods[i].handle == handle_compile && (unsigned)methods[i].compile == slot->method)
-            count_request(&server->metrics, &methods[i]);
+    count_request(&server->metrics, (enum bir_method)slot->method);
     server->metrics.answers_l1++;
     session_reply_answer(session, &id, "l1", answer);
     return true;

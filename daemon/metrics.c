@@ -12,26 +12,28 @@ struct row {
     uint64_t value;
 };
 
-/* Rows of one group stand together in the table. */
-static void put_rows(struct bir_json_writer *writer, const struct row *rows, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || strcmp(rows[i].group, rows[i - 1].group) != 0) {
-            if (i > 0)
-                bir_json_put_object_end(writer);
-            bir_json_put_key(writer, rows[i].group);
-            bir_json_put_object_begin(writer);
-        }
-        bir_json_put_key(writer, rows[i].counter);
-        bir_json_put_u64(writer, rows[i].value);
-    }
-    bir_json_put_object_end(writer);
-}
-
 static void put_member(struct bir_json_writer *writer, const char *key, uint64_t value)
 {
     bir_json_put_key(writer, key);
     bir_json_put_u64(writer, value);
+}
+
+static void put_rows(struct bir_json_writer *writer, const struct row *rows, size_t count,
+                     const struct metrics *metrics)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool first = i == 0 || strcmp(rows[i].group, rows[i - 1].group) != 0;
+        if (first && i > 0)
+            bir_json_put_object_end(writer);
+        if (first) {
+            bir_json_put_key(writer, rows[i].group);
+            bir_json_put_object_begin(writer);
+        }
+        for (int method = 0; first && strcmp(rows[i].group, "requests") == 0 && method < BIR_METHOD_COUNT; method++)
+            put_member(writer, bir_method_name((enum bir_method)method), metrics->requests_of[method]);
+        put_member(writer, rows[i].counter, rows[i].value);
+    }
+    bir_json_put_object_end(writer);
 }
 
 static void put_cache(struct bir_json_writer *writer, const struct cache *cache)
@@ -75,7 +77,7 @@ void metrics_put_json(const struct metrics *metrics, uint64_t now_ms, const stru
     bir_json_writer_init(&writer, out, 0);
     bir_json_put_object_begin(&writer);
     put_member(&writer, "uptime_ms", now_ms - metrics->started_ms);
-    put_rows(&writer, rows, sizeof rows / sizeof rows[0]);
+    put_rows(&writer, rows, sizeof rows / sizeof rows[0], metrics);
     bir_json_put_key(&writer, "cache");
     bir_json_put_object_begin(&writer);
     put_cache(&writer, cache);

@@ -3,9 +3,10 @@
 #define DAEMON_METRICS_H
 
 #include "base/buf.h"
+#include "compile.h"
 #include "daemon/cache.h"
 
-/* X(group, counter): the members of the JSON object. */
+/* X(group, counter): the members of the JSON object; those of one group stand together. */
 #define METRICS_COUNTERS(X)                                                                                            \
     X(connections, accepted)                                                                                           \
     X(connections, refused)                                                                                            \
@@ -13,10 +14,6 @@
     X(connections, open)                                                                                               \
     X(requests, total)                                                                                                 \
     X(requests, failed)                                                                                                \
-    X(requests, lower)                                                                                                 \
-    X(requests, encode)                                                                                                \
-    X(requests, convert)                                                                                               \
-    X(requests, check)                                                                                                 \
     X(requests, open)                                                                                                  \
     X(answers, l1)                                                                                                     \
     X(answers, miss)                                                                                                   \
@@ -35,6 +32,7 @@ struct metrics {
 #define METRICS_FIELD(group, counter) uint64_t group##_##counter;
     METRICS_COUNTERS(METRICS_FIELD)
 #undef METRICS_FIELD
+    uint64_t requests_of[BIR_METHOD_COUNT]; /* in the group requests, by the method's name */
 };
 
 /* The JSON object: uptime, the counters by group, the cache, the bytes held for requests and the resident set. */

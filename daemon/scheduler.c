@@ -120,6 +120,8 @@ static void put_result(const struct job *job, const struct bir_compile_result *r
 {
     if (job->method == BIR_METHOD_CHECK)
         bir_buf_printf(text, ",\"valid\":%s", result->status == BIR_OK ? "true" : "false");
+    if (bir_verdict_name(result->verdict))
+        bir_buf_printf(text, ",\"verdict\":\"%s\"", bir_verdict_name(result->verdict));
     if (result->dumps.len)
         bir_buf_printf(text, ",\"dump_bytes\":%zu", result->dumps.len);
     bir_buf_puts(text, ",\"diagnostics\":");

@@ -84,9 +84,12 @@ def load_schema(name):
     return json.loads((SCHEMAS / f'{name}.json').read_text(encoding='utf-8'))
 
 
+METHODS = tuple(load_schema('compile.request')['properties']['method']['enum'])  # of the compiler
+
+
 def schema_of(method, kind):
-    if method in ('lower', 'encode', 'convert', 'check'):
-        method = 'check' if method == 'check' and kind == 'result' else 'compile'
+    if method in METHODS:
+        method = method if method in ('check', 'hazards') and kind == 'result' else 'compile'
     return load_schema(f'{method}.{kind}')
 
 

@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from harness import (CODES, HELLO, ROOSTD, SOURCE, TIMEOUT, Connection, Daemon, ReplyError, SchemaError, check_schema,
+from harness import (CODES, HELLO, METHODS, ROOSTD, SOURCE, TIMEOUT, Connection, Daemon, ReplyError, SchemaError, check_schema,
                      frame, load_schema, main, schema_of)
 
 SAMPLES = SOURCE / 'tests' / 'vectors' / 'integration'
@@ -28,8 +28,8 @@ class Handshake(unittest.TestCase):
             self.assertEqual(c.hello['pid'], daemon.process.pid)
             self.assertEqual(c.hello['limits']['in_flight'], 7)
             self.assertEqual(c.hello['limits']['payload_bytes'], 5 << 20)
-            for name in ('hello', 'ping', 'lower', 'encode', 'convert', 'check', 'stats', 'cancel', 'shutdown'):
-                self.assertIn(name, c.hello['capabilities'])
+            self.assertEqual(sorted(c.hello['capabilities']),
+                             sorted(('hello', 'ping', 'stats', 'cancel', 'shutdown') + METHODS))
             c.call('hello', HELLO)
 
     def test_major_mismatch_names_both_sides(self):
@@ -147,6 +147,52 @@ class Requests(unittest.TestCase):
                 self.assertEqual(bad['cache'], cache)
                 self.assertEqual(bad['diagnostics'][0]['severity'], 'error')
 
+    def test_verdict_is_kept_with_the_answer(self):
+        vectors = SOURCE / 'tests' / 'vectors' / 'hazards'
+        seen = set()
+        with self.daemon.connect() as c:
+            for expected in sorted(vectors.glob('*.expect.json')):
+                verdict = json.loads(expected.read_text())['verdict']
+                if verdict in seen:
+                    continue
+                seen.add(verdict)
+                module = (vectors / expected.name.replace('.expect', '')).read_bytes()
+                for report in ('json', 'text'):
+                    first, output = c.compile('hazards', module, {'report': report})
+                    self.assertEqual((first['cache'], first['verdict']), ('miss', verdict), expected)
+                    for again in (c.compile('hazards', module, {'report': report}),
+                                  c.repeat('hazards', first['digest'], {'report': report}),
+                                  c.repeat('hazards', first['digest'], {'report': report})):
+                        self.assertEqual((again[0]['cache'], again[0]['verdict'], again[1]), ('l1', verdict, output))
+                    if report == 'json':
+                        self.assertEqual(json.loads(output)['verdict'], verdict)
+        self.assertEqual(seen, {'clean', 'findings', 'undecided'})
+
+    def test_every_method_is_counted(self):
+        with Daemon() as daemon, daemon.connect() as c:
+            for method in METHODS:
+                payload = b'00' * 64 if method == 'decode' else LOOP
+                c.call(method, {'module': {}}, payload)
+                c.call(method, {'module': {}}, payload)
+            requests = c.call('stats')[0]['requests']
+            self.assertEqual({m: requests[m] for m in METHODS}, {m: 2 for m in METHODS})
+
+    def test_decode(self):
+        with self.daemon.connect() as c:
+            text = b'00 10 00 00 01 00 40 00 20 00 10 00'
+            options = {'slot': 'TENSOR2D', 'report': 'json'}
+            as_hex = c.call('decode', {'module': {}, 'options': options}, text)
+            as_bytes = c.call('decode', {'module': {}, 'options': {**options, 'bytes': 'binary'}}, bytes.fromhex(text.decode()))
+            self.assertEqual(json.loads(as_hex[1]), json.loads(as_bytes[1]))
+            self.assertEqual(c.repeat('decode', as_hex[0]['digest'], options)[1], as_hex[1])
+            for params, payload in (({'module': {'format': 'auto'}}, text), ({'module': {}, 'options': {'slot': 'TENSOR9D'}}, text),
+                                    ({'module': {}, 'options': {'check': 'off'}}, text)):
+                self.assertEqual(c.fail('decode', params, payload)['code'], CODES['invalid-params'])
+            for payload in (b'', b'0', b'zz', b'00' * 65):
+                error = c.fail('decode', {'module': {}, 'options': {'bytes': 'hex'}}, payload)
+                self.assertEqual(error['data']['name'], 'bad-module')
+                self.assertEqual(error['data']['diagnostics'][0]['severity'], 'error')
+
     def test_ids(self):
         with self.daemon.connect() as c:
             for id in ('a "quoted" \u00fc id', 0, -5, 1 << 62, 'x' * 128):
@@ -173,22 +219,26 @@ class Requests(unittest.TestCase):
 
     def test_examples_of_the_protocol_page(self):
         text = (SOURCE / 'proto' / 'protocol.md').read_text(encoding='utf-8')
-        examples = re.findall(r'^    (->|<-) (\{.*\})$', text, re.M)
-        requests = [json.loads(t) for arrow, t in examples if arrow == '->']
-        replies = [json.loads(t) for arrow, t in examples if arrow == '<-']
-        self.assertGreaterEqual(len(requests), 5)
+        examples = re.findall(r'^    (->|<-) (\{.*\})$(?:\n       payload: (.*)$)?', text, re.M)
+        requests = [(json.loads(t), payload) for arrow, t, payload in examples if arrow == '->']
+        replies = [(json.loads(t), payload) for arrow, t, payload in examples if arrow == '<-']
+        self.assertGreaterEqual(len(requests), 8)
         with Daemon() as daemon, daemon.connect(hello=False) as c:
-            for request in requests:
+            for request, payload in requests:
                 if 'id' not in request:
                     check_schema(load_schema('cancel.notification'), request)
                     c.send_raw(frame(request))
                     continue
-                c.send(request['method'], request.get('params'), MODULE if request['method'] == 'lower' else b'',
+                c.send(request['method'], request.get('params'), LOOP if payload == 'the module' else payload.encode(),
                        id=request['id'])
-                message, _ = c.receive()
-                shown = [r for r in replies if r['id'] == request['id']]
+                message, output = c.receive()
+                shown = [r for r in replies if r[0]['id'] == request['id']]
                 self.assertEqual(len(shown), 1)
-                self.assertEqual(set(shown[0]['result']), set(message['result']))
+                self.assertEqual(set(shown[0][0]['result']), set(message['result']))
+                self.assertEqual(bool(shown[0][1]), bool(output), request)
+                if shown[0][1].startswith('{'):
+                    members = re.findall(r'"(\w+)":["\[]', shown[0][1])
+                    self.assertEqual(members, list(json.loads(output)))
             self.assertEqual(daemon.process.wait(TIMEOUT), 0)
 
     def test_schemas_reject(self):
