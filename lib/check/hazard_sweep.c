@@ -15,15 +15,17 @@
  * how often memory is used again in good order.
  *
  * A footprint of many runs is entered with its bounds; pairs with it are then decided by hazard_footprints_meet, and
- * remembered.
+ * remembered. Such a footprint has lists of its own in a place (while they are few), so that patterns which interleave
+ * without meeting are passed over as a whole.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/hazard_internal.h"
 
-#define COVER_RUNS   4u /* runs that are entered one by one */
-#define MEMORY_SLOTS 16384u
+#define COVER_RUNS    4u /* runs that are entered one by one */
+#define MEMORY_SLOTS  16384u
+#define BOUNDED_HEADS 32u /* of a place, for one footprint each */
 
 struct interval { /* [first, end) */
     int64_t first, end;
@@ -49,8 +51,9 @@ enum { NODE_CANONICAL = 1, NODE_BELOW = 2 /* something below is canonical */ };
 
 struct head {
     uint32_t chain;
-    uint32_t newest; /* entry */
-    uint32_t next;   /* head of the same place */
+    uint32_t footprint; /* of all entries, when it is entered with bounds; HAZARD_NONE: any */
+    uint32_t newest;    /* entry */
+    uint32_t next;      /* head of the same place */
     bool write;
 };
 
@@ -427,7 +430,9 @@ static bool across_copies(const struct hazard_analysis *h, const struct hazard_a
     if (y != x + 1 || first->iteration != 1 || second->iteration != 2)
         return true;
     *carried = b->exec - second->first <= a->exec - first->first;
-    return *carried || !hazard_rule(h, HAZARD_RULE_CARRIED);
+    if (!hazard_rule(h, HAZARD_RULE_CARRIED))
+        *carried = true;
+    return *carried;
 }
 
 static enum bir_status look_at_pair(struct sweep *s, const struct hazard_access *a, const struct hazard_access *b)
@@ -451,6 +456,8 @@ static enum bir_status ask_place(struct sweep *s, uint32_t place, const struct h
         const struct head head = s->heads.items[i];
         if (!head.write && !access->write)
             continue;
+        if (head.footprint != HAZARD_NONE && meet(s, head.footprint, access->footprint) == HAZARD_NO)
+            continue;
         uint32_t known = head.chain == HAZARD_NONE ? 0 : hazard_clock(h, hazard_start_node(access->exec), head.chain);
         for (uint32_t e = head.newest; e != HAZARD_NONE && s->entries.items[e].index > known;
              e = s->entries.items[e].older)
@@ -459,18 +466,40 @@ static enum bir_status ask_place(struct sweep *s, uint32_t place, const struct h
     return BIR_OK;
 }
 
+/* The head that an access belongs to, or HAZARD_NONE. *footprint: what a new head is for. */
+static uint32_t find_head(const struct sweep *s, uint32_t place, const struct hazard_access *access, uint32_t chain,
+                          uint32_t *footprint)
+{
+    uint32_t n_bounded = 0, mixed = HAZARD_NONE;
+    *footprint = s->covers[access->footprint].exact ? HAZARD_NONE : access->footprint;
+    for (uint32_t i = s->first_heads[place]; i != HAZARD_NONE; i = s->heads.items[i].next) {
+        const struct head *head = &s->heads.items[i];
+        n_bounded += head->footprint != HAZARD_NONE;
+        if (head->chain != chain || head->write != access->write)
+            continue;
+        if (head->footprint == *footprint)
+            return i;
+        if (head->footprint == HAZARD_NONE)
+            mixed = i;
+    }
+    if (n_bounded < BOUNDED_HEADS)
+        return HAZARD_NONE;
+    *footprint = HAZARD_NONE;
+    return mixed;
+}
+
 static enum bir_status enter_place(struct sweep *s, uint32_t place, uint32_t number)
 {
     struct bir_arena *scratch = &s->h->scratch;
     const struct hazard_access *access = &s->h->accesses.items[number];
     const struct hazard_exec *e = &s->h->execs.items[access->exec];
-    uint32_t i = s->first_heads[place];
-    while (i != HAZARD_NONE && (s->heads.items[i].chain != e->end_chain || s->heads.items[i].write != access->write))
-        i = s->heads.items[i].next;
+    uint32_t footprint, i = find_head(s, place, access, e->end_chain, &footprint);
     if (i == HAZARD_NONE) {
-        struct head head = {
-            .chain = e->end_chain, .newest = HAZARD_NONE, .next = s->first_heads[place], .write = access->write
-        };
+        struct head head = { .chain = e->end_chain,
+                             .footprint = footprint,
+                             .newest = HAZARD_NONE,
+                             .next = s->first_heads[place],
+                             .write = access->write };
         if (!bir_vec_push(scratch, &s->heads, head))
             return hazard_memory(s->h);
         i = s->first_heads[place] = s->heads.count - 1;
