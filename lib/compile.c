@@ -3,8 +3,8 @@
  *
  *     load      .klr: klr_read, bir_codegen_klr.  BIR-JSON: bir_module_read_json.
  *     lower     the pass pipeline; the symbolic operands are recorded right before the first pass that lowers
- * addresses, and every recorded address is executed and compared after the last pass finish    write the module, or
- * encode it
+ *               addresses, and every recorded address is executed and compared after the last pass
+ *     finish    write the module, or encode it
  *
  * A job owns two arenas: the module's, and the result's, which holds the diagnostics and everything else that dies with
  * the request. Diagnostics leave the passes with byte offsets only; they are located (JSON pointer or .klr path) here,
@@ -12,6 +12,7 @@
  */
 #include "compile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_reader.h"
@@ -30,6 +31,10 @@
 
 /* Seed of sampled validation: any fixed number will do, it only has to be the same on every machine. */
 #define VALIDATION_SEED UINT64_C(0x526F6F7374)
+
+/* Bytes of a .klr file that may be scanned again to find the paths of its diagnostics; those behind keep their offset
+ * alone. */
+#define LOCATE_KLR_BYTES (UINT64_C(1) << 30)
 
 struct job {
     const struct bir_compile_request *request;
@@ -413,19 +418,63 @@ static void report_limit(struct job *job, enum bir_status status)
     d->hint = "raise the limit, or split the module";
 }
 
-/* Gives every diagnostic that has only an offset its pointer. Each costs one scan of the source, so the number of kept
- * diagnostics bounds the work. */
+static int by_offset(const void *a, const void *b)
+{
+    int64_t x = (*(struct bir_diag *const *)a)->offset;
+    int64_t y = (*(struct bir_diag *const *)b)->offset;
+    return (x > y) - (x < y);
+}
+
+static void locate_json(const struct job *job, struct bir_diag **places, size_t count)
+{
+    struct bir_arena *arena = &job->result->arena;
+    struct bir_json_locator *locator = bir_json_locator_new(job->request->input, job->request->input_len, arena);
+    for (size_t i = 0; locator && i < count; i++) {
+        const char *pointer = bir_json_locator_pointer(locator, (size_t)places[i]->offset);
+        if (pointer && places[i]->suffix)
+            pointer = bir_arena_printf(arena, "%s%s", pointer, places[i]->suffix);
+        places[i]->pointer = pointer;
+    }
+}
+
+/* Each path costs one scan up to its offset. */
+static void locate_klr(const struct job *job, struct bir_diag **places, size_t count)
+{
+    uint64_t scanned_bytes = 0;
+    for (size_t i = 0; i < count && scanned_bytes < LOCATE_KLR_BYTES; i++) {
+        places[i]->pointer =
+            klr_path_at(job->request->input, job->request->input_len, (size_t)places[i]->offset, &job->result->arena);
+        scanned_bytes += (uint64_t)places[i]->offset;
+    }
+}
+
+static bool needs_pointer(const struct bir_diag *d)
+{
+    return !d->pointer && d->offset != BIR_NO_OFFSET;
+}
+
+/* Gives every diagnostic that has only an offset its pointer; without memory for it the offset has to do. The input of
+ * decode has no members to point at. */
 static void locate(struct job *job)
 {
-    const struct bir_compile_request *request = job->request;
-    for (struct bir_diag *d = job->result->diags.first; d; d = d->next) {
-        if (d->pointer || d->offset == BIR_NO_OFFSET)
-            continue;
-        d->pointer =
-            job->format == BIR_INPUT_KLR
-                ? klr_path_at(request->input, request->input_len, (size_t)d->offset, &job->result->arena)
-                : bir_json_pointer_at(request->input, request->input_len, (size_t)d->offset, &job->result->arena);
-    }
+    struct bir_diag *first = job->result->diags.first;
+    size_t count = 0;
+    for (const struct bir_diag *d = first; d; d = d->next)
+        count += needs_pointer(d);
+    if (count == 0 || job->request->method == BIR_METHOD_DECODE)
+        return;
+    struct bir_diag **places = bir_arena_alloc(&job->result->arena, BIR_MEM_OTHER, count * sizeof(*places));
+    if (!places)
+        return;
+    size_t i = 0;
+    for (struct bir_diag *d = first; d; d = d->next)
+        if (needs_pointer(d))
+            places[i++] = d;
+    qsort(places, count, sizeof(*places), by_offset);
+    if (job->format == BIR_INPUT_KLR)
+        locate_klr(job, places, count);
+    else
+        locate_json(job, places, count);
 }
 
 enum bir_status bir_compile(const struct bir_compile_request *request, const struct bir_compile_limits *limits,
@@ -442,7 +491,8 @@ enum bir_status bir_compile(const struct bir_compile_request *request, const str
     if (status == BIR_OK && result->diags.failed)
         status = BIR_NOMEM;
     report_limit(&job, status);
-    locate(&job);
+    if (status != BIR_CANCELLED)
+        locate(&job);
     if (request->options.stats)
         write_stats(&job);
     if (status != BIR_OK) {

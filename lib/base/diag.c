@@ -62,6 +62,18 @@ enum bir_status bir_fail(struct bir_diags *diags, const char *code, int64_t offs
     return BIR_INVALID;
 }
 
+enum bir_status bir_fail_member(struct bir_diags *diags, const char *code, int64_t offset, const char *suffix,
+                                const char *hint, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    struct bir_diag *diag = add(diags, BIR_ERROR, code, offset, fmt, args);
+    va_end(args);
+    diag->hint = hint;
+    diag->suffix = suffix;
+    return BIR_INVALID;
+}
+
 enum bir_status bir_fail_limit(struct bir_diags *diags, const char *code, int64_t offset, const char *hint,
                                const char *fmt, ...)
 {

@@ -23,6 +23,8 @@ struct bir_diag {
     const char *code;    /* static */
     const char *vendor;  /* vendor's code such as "BIR227", or NULL */
     const char *pointer; /* NULL until located; "" is the whole document */
+    const char *suffix;  /* static, or NULL: the member of the value at offset that is meant, such as "/addrs/0";
+                          * appended to the pointer where the source is BIR-JSON */
     int64_t offset;      /* byte offset in the source, or BIR_NO_OFFSET */
     const char *message;
     const char *hint; /* or NULL */
@@ -49,6 +51,10 @@ struct bir_diag *bir_diag_add(struct bir_diags *diags, enum bir_severity severit
 /* Adds an error and gives BIR_INVALID, for `return bir_fail(...)`. hint may be NULL. */
 enum bir_status bir_fail(struct bir_diags *diags, const char *code, int64_t offset, const char *hint, const char *fmt,
                          ...) BIR_PRINTF(5, 6);
+
+/* The same about a member of the value at offset: suffix as in struct bir_diag. */
+enum bir_status bir_fail_member(struct bir_diags *diags, const char *code, int64_t offset, const char *suffix,
+                                const char *hint, const char *fmt, ...) BIR_PRINTF(6, 7);
 
 /* The same for a limit: error plus BIR_LIMIT. */
 enum bir_status bir_fail_limit(struct bir_diags *diags, const char *code, int64_t offset, const char *hint,

@@ -5,6 +5,10 @@
  * element, in an array) to the last byte of its value; between members the innermost value is the container itself.
  *
  * Levels beyond MAX_FRAMES are only counted, and stand for the value at that depth, so hostile nesting costs no memory.
+ *
+ * A token changes nothing but the place in the text and the innermost frame until the scan goes on behind it. So both
+ * are put back once the token that holds a target is found, and the search for a later target goes on from there: any
+ * number of places in ascending order costs one scan.
  */
 #include "base/json_reader.h"
 
@@ -23,33 +27,35 @@ struct frame {
     bool expects_value; /* the next string of an object is a value, not a key */
 };
 
-struct search {
-    const char *p, *end, *target;
+struct bir_json_locator {
+    const char *start, *p, *end, *target;
+    const char *token;         /* where the token at hand begins */
+    struct frame before_token; /* the innermost frame there */
     BIR_VEC(struct frame) frames;
     uint64_t beyond; /* levels that have no frame */
     struct bir_arena *arena;
 };
 
-static struct frame *innermost(struct search *s)
+static struct frame *innermost(struct bir_json_locator *s)
 {
     return s->frames.count > 0 && s->beyond == 0 ? &s->frames.items[s->frames.count - 1] : NULL;
 }
 
-static void value_begins(struct search *s)
+static void value_begins(struct bir_json_locator *s)
 {
     struct frame *frame = innermost(s);
     if (frame && !frame->is_object)
         frame->active = true;
 }
 
-static void value_ends(struct search *s)
+static void value_ends(struct bir_json_locator *s)
 {
     struct frame *frame = innermost(s);
     if (frame)
         frame->active = false;
 }
 
-static bool open_container(struct search *s)
+static bool open_container(struct bir_json_locator *s)
 {
     if (s->p == s->target)
         return true;
@@ -61,7 +67,7 @@ static bool open_container(struct search *s)
     return bir_vec_push(s->arena, &s->frames, frame);
 }
 
-static void close_container(struct search *s)
+static void close_container(struct bir_json_locator *s)
 {
     struct frame *frame = innermost(s);
     if (frame)
@@ -75,7 +81,7 @@ static void close_container(struct search *s)
     value_ends(s);
 }
 
-static void next_member(struct search *s)
+static void next_member(struct bir_json_locator *s)
 {
     struct frame *frame = innermost(s);
     if (!frame)
@@ -94,7 +100,7 @@ static const char *string_end(const char *p, const char *end)
 }
 
 /* A string from its opening quote at s->p; true when it reaches the target or is not closed. */
-static bool pass_string(struct search *s)
+static bool pass_string(struct bir_json_locator *s)
 {
     const char *text = s->p + 1;
     const char *close = string_end(text, s->end);
@@ -115,7 +121,7 @@ static bool pass_string(struct search *s)
 }
 
 /* A number, a literal or rubbish; true when it reaches the target. */
-static bool pass_scalar(struct search *s)
+static bool pass_scalar(struct bir_json_locator *s)
 {
     while (s->p < s->end && !bir_json_is_space(*s->p) && !memchr("{}[],:\"", *s->p, 7))
         s->p++;
@@ -125,12 +131,30 @@ static bool pass_scalar(struct search *s)
     return false;
 }
 
+/* Remembers the place before a token, and returns to it. */
+static void note_token(struct bir_json_locator *s)
+{
+    const struct frame *frame = innermost(s);
+    s->token = s->p;
+    if (frame)
+        s->before_token = *frame;
+}
+
+static void go_back(struct bir_json_locator *s)
+{
+    struct frame *frame = innermost(s);
+    s->p = s->token;
+    if (frame)
+        *frame = s->before_token;
+}
+
 /* Moves to the token that holds the target; false on allocation failure. */
-static bool search_target(struct search *s)
+static bool search_target(struct bir_json_locator *s)
 {
     bool found = false;
     while (!found) {
         s->p = bir_json_scan_space(s->p, s->end);
+        note_token(s);
         if (s->p >= s->end || s->p > s->target)
             return true;
         char c = *s->p;
@@ -214,7 +238,7 @@ static size_t put_index(uint64_t index, char *out)
 }
 
 /* The path of the active frames into out, or only its length when out is NULL. */
-static size_t put_path(const struct search *s, char *out)
+static size_t put_path(const struct bir_json_locator *s, char *out)
 {
     size_t total = 0;
     for (uint32_t i = 0; i < s->frames.count; i++) {
@@ -230,17 +254,34 @@ static size_t put_path(const struct search *s, char *out)
     return total;
 }
 
+struct bir_json_locator *bir_json_locator_new(const char *text, size_t len, struct bir_arena *arena)
+{
+    struct bir_json_locator *s = BIR_NEW(arena, BIR_MEM_OTHER, struct bir_json_locator);
+    if (!s)
+        return NULL;
+    s->start = s->token = s->p = len > 0 ? text : "";
+    s->end = s->start + len;
+    s->arena = arena;
+    return s;
+}
+
+const char *bir_json_locator_pointer(struct bir_json_locator *s, size_t offset)
+{
+    size_t len = (size_t)(s->end - s->start);
+    s->target = s->start + (offset < len ? offset : len);
+    if (!search_target(s))
+        return NULL;
+    char *path = bir_arena_alloc(s->arena, BIR_MEM_STRINGS, put_path(s, NULL) + 1);
+    if (path)
+        (void)put_path(s, path);
+    go_back(s);
+    return path;
+}
+
 const char *bir_json_pointer_at(const char *text, size_t len, size_t offset, struct bir_arena *arena)
 {
-    if (len == 0)
-        text = "";
-    struct search s = { .p = text, .end = text + len, .target = text + (offset < len ? offset : len), .arena = arena };
-    if (!search_target(&s))
-        return NULL;
-    char *path = bir_arena_alloc(arena, BIR_MEM_STRINGS, put_path(&s, NULL) + 1);
-    if (path)
-        (void)put_path(&s, path);
-    return path;
+    struct bir_json_locator *locator = bir_json_locator_new(text, len, arena);
+    return locator ? bir_json_locator_pointer(locator, offset) : NULL;
 }
 
 void bir_text_line_column(const char *text, size_t len, size_t offset, uint32_t *line, uint32_t *column)

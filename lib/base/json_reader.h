@@ -91,9 +91,15 @@ enum bir_status bir_json_mismatch(struct bir_json_reader *r, const char *expecte
 
 const char *bir_json_type_name(enum bir_json_type type);
 
-/* JSON pointer (RFC 6901) of the innermost value that contains the byte at offset, found by scanning text from the start;
- * the key's own bytes count as its value's. Text that is broken after offset is no obstacle. NULL on allocation failure. */
+/* JSON pointer (RFC 6901) of the innermost value that contains the byte at offset, found by scanning text from the
+ * start; the key's own bytes count as its value's. Text that is broken after offset is no obstacle. NULL on allocation
+ * failure. */
 const char *bir_json_pointer_at(const char *text, size_t len, size_t offset, struct bir_arena *arena);
+
+/* The same for many offsets of one text, in one scan: each must be at or behind the one before. NULL on allocation
+ * failure; the arena owns the locator and the pointers. */
+struct bir_json_locator *bir_json_locator_new(const char *text, size_t len, struct bir_arena *arena);
+const char *bir_json_locator_pointer(struct bir_json_locator *locator, size_t offset);
 
 /* 1-based line and column (bytes) of an offset; an offset at or past the end gives the place after the last byte. */
 void bir_text_line_column(const char *text, size_t len, size_t offset, uint32_t *line, uint32_t *column);

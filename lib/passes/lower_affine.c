@@ -38,29 +38,33 @@ static enum bir_status check_term(const struct bir_affine_site *site, const stru
 {
     int64_t place = bir_pass_place(site->source_offset);
     if (index->kind != PELICAN_AFFINE_IV)
-        return bir_fail(diags, "lower-runtime-term", place,
-                        "only loop axes can stand in a symbolic address; use dynamic_ap_info for runtime offsets",
-                        "%s of %s has a term that is no loop axis", site->what, inst_name(site));
+        return bir_fail_member(
+            diags, "lower-runtime-term", place, site->suffix,
+            "only loop axes can stand in a symbolic address; use dynamic_ap_info for runtime offsets",
+            "%s of %s has a term that is no loop axis", site->what, inst_name(site));
     struct pelican_axis *axis = index->u.axis;
     const char *name = axis->name ? axis->name->text : "?";
     if (!axis->loop || !encloses(axis->loop, site->inst))
-        return bir_fail(diags, "lower-axis-scope", place, "use an axis of a loop around the instruction",
-                        "%s of %s uses axis %s, whose loop does not contain it", site->what, inst_name(site), name);
+        return bir_fail_member(diags, "lower-axis-scope", place, site->suffix,
+                               "use an axis of a loop around the instruction",
+                               "%s of %s uses axis %s, whose loop does not contain it", site->what, inst_name(site),
+                               name);
     if (axis->loop->opcode != BIR_OP_LOOP)
-        return bir_fail(diags, "lower-dynamic-loop", place, "its bounds are known at run time only",
-                        "%s of %s uses axis %s of a loop that is no Loop", site->what, inst_name(site), name);
+        return bir_fail_member(diags, "lower-dynamic-loop", place, site->suffix,
+                               "its bounds are known at run time only",
+                               "%s of %s uses axis %s of a loop that is no Loop", site->what, inst_name(site), name);
     if (!bir_induction_register(axis, (enum bir_engine)site->inst->engine))
-        return bir_fail(diags, "lower-no-register", place, "run assign_loop_registers first",
-                        "loop axis hasn't been assigned register for induction variable! (axis %s, engine %s)", name,
-                        bir_engine_name(site->inst->engine));
+        return bir_fail_member(diags, "lower-no-register", place, site->suffix, "run assign_loop_registers first",
+                               "loop axis hasn't been assigned register for induction variable! (axis %s, engine %s)",
+                               name, bir_engine_name(site->inst->engine));
     return BIR_OK;
 }
 
 static enum bir_status refuse_overflow(const struct bir_affine_site *site, const char *part, struct bir_diags *diags)
 {
-    return bir_fail(diags, "lower-overflow", bir_pass_place(site->source_offset),
-                    "register code is 32 bits wide; keep constants, coefficients and partial sums within int32",
-                    "%s of %s: %s does not fit int32", site->what, inst_name(site), part);
+    return bir_fail_member(diags, "lower-overflow", bir_pass_place(site->source_offset), site->suffix,
+                           "register code is 32 bits wide; keep constants, coefficients and partial sums within int32",
+                           "%s of %s: %s does not fit int32", site->what, inst_name(site), part);
 }
 
 /* Every value that a register of the program takes. */
@@ -99,8 +103,8 @@ enum bir_status bir_affine_prepare(struct bir_module *module, const struct bir_a
         return module->expressions.overflow ? refuse_overflow(site, "a folded constant", diags)
                                             : bir_arena_failure(&module->arena);
     if (affine.expr->kind != PELICAN_AFFINE)
-        return bir_fail(
-            diags, "lower-not-affine", bir_pass_place(site->source_offset),
+        return bir_fail_member(
+            diags, "lower-not-affine", bir_pass_place(site->source_offset), site->suffix,
             "unroll the loop, or write the expression as constant plus coefficient times axis",
             "Only simple affine expr supported: %s of %s keeps a division, remainder or runtime value after "
             "simplification",

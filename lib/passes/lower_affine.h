@@ -10,6 +10,7 @@ struct bir_affine_site {
     struct bir_instruction *inst; /* its engine executes the code */
     uint32_t source_offset;       /* of the operand */
     const char *what;             /* "addrs/0 (tile)" */
+    const char *suffix;           /* its place in the operand: "/addrs/0", or NULL */
 };
 
 /* An expression that bir_lower_affine can emit. */

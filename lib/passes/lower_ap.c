@@ -60,7 +60,7 @@ static const char *inst_name(const struct bir_instruction *inst)
 /* The guards that need only the operand, in the order of lowering.md 8.2. */
 struct guard {
     bool (*holds)(const struct bir_symbolic_ap *ap);
-    const char *code, *text, *hint;
+    const char *code, *suffix, *text, *hint; /* suffix: the member at fault, NULL for the operand */
 };
 
 static bool not_dram(const struct bir_symbolic_ap *ap)
@@ -120,18 +120,23 @@ static bool not_indirect(const struct bir_symbolic_ap *ap)
 }
 
 static const struct guard guards[] = {
-    { not_dram, "lower-dram", "cannot be DRAM", "symbolic operands live in SBUF or PSUM; DRAM takes dynamic_ap_info" },
-    { names_a_set, "lower-storage", "StorageBase type does not match", "memsetref must name a memory_location_set" },
-    { has_table, "lower-no-table", "Addr tensor has not been created yet", "run insert_address_tables first" },
-    { has_tile, "lower-no-tile", "symAP tile_addrs affineExpr is null", "give addrs a tile expression" },
-    { has_block, "lower-no-block", "symAP block_addrs affineExpr is null", "give addrs a block expression" },
-    { is_tile_and_block, "lower-per-dimension", "addrs has more than a tile and a block expression",
+    { not_dram, "lower-dram", NULL, "cannot be DRAM",
+      "symbolic operands live in SBUF or PSUM; DRAM takes dynamic_ap_info" },
+    { names_a_set, "lower-storage", "/memsetref", "StorageBase type does not match",
+      "memsetref must name a memory_location_set" },
+    { has_table, "lower-no-table", NULL, "Addr tensor has not been created yet", "run insert_address_tables first" },
+    { has_tile, "lower-no-tile", NULL, "symAP tile_addrs affineExpr is null", "give addrs a tile expression" },
+    { has_block, "lower-no-block", "/addrs/1", "symAP block_addrs affineExpr is null",
+      "give addrs a block expression" },
+    { is_tile_and_block, "lower-per-dimension", "/addrs", "addrs has more than a tile and a block expression",
       "per-dimension addresses are carried, not lowered: write addrs as [tile, block]" },
-    { steps_forward, "lower-step", "getPattern()[0].getStep() > 0", "the first pair of ap must have a positive step" },
-    { is_on_chip, "lower-memory", "DRAM AP should not reach LowerAP", "the set must be placed in SB or PSUM" },
-    { has_dtype, "lower-dtype", "Unknown dtype", "use one of the 20 known dtypes" },
-    { has_engine, "lower-engine", "the instruction is on no single engine", "run split_engines, or set its engine" },
-    { not_indirect, "lower-indirect", "a tensor-indirect symbolic operand has no register form",
+    { steps_forward, "lower-step", "/ap", "getPattern()[0].getStep() > 0",
+      "the first pair of ap must have a positive step" },
+    { is_on_chip, "lower-memory", NULL, "DRAM AP should not reach LowerAP", "the set must be placed in SB or PSUM" },
+    { has_dtype, "lower-dtype", "/dtype", "Unknown dtype", "use one of the 20 known dtypes" },
+    { has_engine, "lower-engine", NULL, "the instruction is on no single engine",
+      "run split_engines, or set its engine" },
+    { not_indirect, "lower-indirect", NULL, "a tensor-indirect symbolic operand has no register form",
       "use a physical_ap with an index operand" },
 };
 
@@ -139,18 +144,18 @@ static enum bir_status check_guards(const struct bir_symbolic_ap *ap, struct bir
 {
     for (size_t i = 0; i < sizeof guards / sizeof guards[0]; i++) {
         if (!guards[i].holds(ap))
-            return bir_fail(diags, guards[i].code, bir_pass_place(ap->base.source_offset), guards[i].hint,
-                            "operand of %s: %s", inst_name(ap->base.parent), guards[i].text);
+            return bir_fail_member(diags, guards[i].code, bir_pass_place(ap->base.source_offset), guards[i].suffix,
+                                   guards[i].hint, "operand of %s: %s", inst_name(ap->base.parent), guards[i].text);
     }
     return BIR_OK;
 }
 
 static enum bir_status refuse_value(const struct plan *plan, struct bir_diags *diags, const char *code,
-                                    const char *what, int64_t value, const char *limit)
+                                    const char *suffix, const char *what, int64_t value, const char *limit)
 {
-    return bir_fail(diags, code, bir_pass_place(plan->ap->base.source_offset),
-                    "check bounds and coefficients of the axes", "operand of %s on %s: %s reaches %lld, %s",
-                    inst_name(plan->ap->base.parent), plan->set->base.name->text, what, (long long)value, limit);
+    return bir_fail_member(diags, code, bir_pass_place(plan->ap->base.source_offset), suffix,
+                           "check bounds and coefficients of the axes", "operand of %s on %s: %s reaches %lld, %s",
+                           inst_name(plan->ap->base.parent), plan->set->base.name->text, what, (long long)value, limit);
 }
 
 /* lowering.md 8.7: 0 <= tile and 0 <= block < blocks over the domain of the loops. */
@@ -158,11 +163,13 @@ static enum bir_status check_domain(const struct plan *plan, struct bir_diags *d
 {
     int64_t blocks = plan->set->addr_table->table_entries->count;
     if (!plan->tile.never_runs && plan->tile.range.inf < 0)
-        return refuse_value(plan, diags, "lower-tile-range", "the tile offset", plan->tile.range.inf, "below 0");
+        return refuse_value(plan, diags, "lower-tile-range", "/addrs/0", "the tile offset", plan->tile.range.inf,
+                            "below 0");
     if (!plan->block.never_runs && plan->block.range.inf < 0)
-        return refuse_value(plan, diags, "lower-block-range", "the block number", plan->block.range.inf, "below 0");
+        return refuse_value(plan, diags, "lower-block-range", "/addrs/1", "the block number", plan->block.range.inf,
+                            "below 0");
     if (!plan->block.never_runs && plan->block.range.sup >= blocks)
-        return refuse_value(plan, diags, "lower-block-range", "the block number", plan->block.range.sup,
+        return refuse_value(plan, diags, "lower-block-range", "/addrs/1", "the block number", plan->block.range.sup,
                             blocks == 1 ? "but the set has one block" : "beyond the last block of the set");
     return BIR_OK;
 }
@@ -171,18 +178,20 @@ static enum bir_status check_domain(const struct plan *plan, struct bir_diags *d
 static enum bir_status check_address(const struct plan *plan, struct bir_diags *diags)
 {
     if (plan->step_elems > INT32_MAX)
-        return refuse_value(plan, diags, "lower-overflow", "the partition step", plan->step_elems, "beyond int32");
+        return refuse_value(plan, diags, "lower-overflow", "/ap/0", "the partition step", plan->step_elems,
+                            "beyond int32");
     if (plan->bias_bytes < 0 || plan->bias_bytes > INT32_MAX)
-        return refuse_value(plan, diags, "lower-overflow", "the bytes of a row", plan->bias_bytes, "outside int32");
+        return refuse_value(plan, diags, "lower-overflow", "/ap", "the bytes of a row", plan->bias_bytes,
+                            "outside int32");
     if (plan->tile.never_runs)
         return BIR_OK;
     int64_t partition = plan->tile.range.sup / plan->step_elems;
     int64_t column = plan->tile.range.sup < plan->step_elems ? plan->tile.range.sup : plan->step_elems - 1;
     if (partition >= BIR_PARTITIONS)
-        return refuse_value(plan, diags, "lower-partition-range", "the partition", partition, "beyond 127");
+        return refuse_value(plan, diags, "lower-partition-range", "/addrs/0", "the partition", partition, "beyond 127");
     /* below: entries are 29-bit addresses, 127 strides stay under 2^25, so only the column can overflow */
     if (column * plan->elem_bytes + plan->bias_bytes > INT32_MAX / 2)
-        return refuse_value(plan, diags, "lower-overflow", "the column in elements", column,
+        return refuse_value(plan, diags, "lower-overflow", "/addrs/0", "the column in elements", column,
                             "too far for int32 addresses");
     return BIR_OK;
 }
@@ -204,7 +213,7 @@ static int64_t row_bias_bytes(const struct plan *plan)
 static enum bir_status plan_addresses(struct lowering *low, struct plan *plan)
 {
     struct bir_symbolic_ap *ap = plan->ap;
-    struct bir_affine_site site = { ap->base.parent, ap->base.source_offset, "addrs/0 (tile)" };
+    struct bir_affine_site site = { ap->base.parent, ap->base.source_offset, "addrs/0 (tile)", "/addrs/0" };
     const struct pelican_expr *block = ap->n_addrs > 1 ? ap->addrs[1] : pelican_constant(&low->module->expressions, 0);
     if (!block)
         return bir_arena_failure(&low->module->arena);
@@ -212,6 +221,7 @@ static enum bir_status plan_addresses(struct lowering *low, struct plan *plan)
     if (tile != BIR_OK && tile != BIR_INVALID)
         return tile;
     site.what = "addrs/1 (block)";
+    site.suffix = "/addrs/1";
     BIR_TRY(bir_affine_prepare(low->module, &site, block, low->diags, &plan->block));
     return tile;
 }

@@ -242,6 +242,8 @@ static inline void pass_text_check_error(const char *name, const char *line, con
         ck_abort_msg("%s: expected %s, got %s: %s", name, line, diag->code, diag->message);
     const char *place =
         diag->offset == BIR_NO_OFFSET ? "-" : bir_json_pointer_at(text, len, (size_t)diag->offset, arena);
+    if (diag->suffix)
+        place = bir_arena_printf(arena, "%s%s", place, diag->suffix);
     if (strcmp(pointer, place))
         ck_abort_msg("%s: expected %s at %s, got it at %s", name, code, pointer, place);
 }

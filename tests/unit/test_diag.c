@@ -34,6 +34,23 @@ START_TEST(diagnostics_keep_their_order_and_fields)
 }
 END_TEST
 
+START_TEST(an_error_can_name_a_member)
+{
+    struct bir_arena arena;
+    struct bir_diags diags;
+    bir_arena_init(&arena, 0);
+    bir_diags_init(&diags, &arena, 1);
+    ck_assert_int_eq(bir_fail_member(&diags, "x", 3, "/addrs/0", "hint", "%d", 7), BIR_INVALID);
+    ck_assert_int_eq(bir_fail_member(&diags, "x", 4, "/ap", NULL, "dropped"), BIR_INVALID);
+    ck_assert_uint_eq(diags.errors, 2);
+    ck_assert_str_eq(diags.first->suffix, "/addrs/0");
+    ck_assert_str_eq(diags.first->hint, "hint");
+    ck_assert_str_eq(diags.first->message, "7");
+    ck_assert_int_eq(diags.first->offset, 3);
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(diagnostics_beyond_the_limit_are_counted)
 {
     struct bir_arena arena;
@@ -91,6 +108,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         diagnostics_keep_their_order_and_fields,
+        an_error_can_name_a_member,
         diagnostics_beyond_the_limit_are_counted,
         errors_count_when_memory_is_out,
         severities_have_names,

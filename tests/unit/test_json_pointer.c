@@ -160,6 +160,40 @@ START_TEST(every_value_of_random_texts_is_found)
 }
 END_TEST
 
+/* One locator for all offsets in order, some of them twice, gives what a scan for each gives. */
+static void check_locator(const char *text, size_t len, size_t step)
+{
+    struct bir_arena arena;
+    bir_arena_init(&arena, 0);
+    struct bir_json_locator *locator = bir_json_locator_new(text, len, &arena);
+    ck_assert_ptr_nonnull(locator);
+    for (size_t i = 0; i / 2 * step <= len + 1; i++) {
+        size_t offset = i / 2 * step;
+        const char *expected = bir_json_pointer_at(text, len, offset, &arena);
+        const char *pointer = bir_json_locator_pointer(locator, offset);
+        if (!pointer || strcmp(pointer, expected) != 0)
+            ck_abort_msg("offset %zu of %.*s: %s, expected %s", offset, (int)len, text, pointer, expected);
+    }
+    bir_arena_deinit(&arena);
+}
+
+START_TEST(a_locator_finds_ascending_offsets)
+{
+    static const char *const texts[] = {
+        "",          "{\"a\":{\"b\":[{},{\"c\":\"x,y]\"}]}} ",           "{\"a\":[1,?]]]}}}",
+        "]]}}[1,2]", " { \"\\u0041\" : [ [ ] , true ] , \"b\" : null }", "{\"a\":[1,{\"b\":\"xy",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        for (size_t step = 1; step < 4; step++)
+            check_locator(texts[i], strlen(texts[i]), step);
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct random_json t = { .random = seed, .unusual = seed % 2 };
+        random_json_value(&t, 3);
+        check_locator(t.bytes, t.len < 600 ? t.len : 600, 1 + seed % 5);
+    }
+}
+END_TEST
+
 START_TEST(hostile_depth_is_survived)
 {
     size_t len = 2 << 20;
@@ -202,6 +236,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = { offsets_name_the_innermost_value, every_value_of_random_texts_is_found,
-                                   hostile_depth_is_survived, lines_and_columns_count_from_one };
+                                   a_locator_finds_ascending_offsets, hostile_depth_is_survived,
+                                   lines_and_columns_count_from_one };
     return UNIT_RUN("json_pointer", tests);
 }
