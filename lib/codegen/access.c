@@ -297,9 +297,56 @@ static void fold_rank(struct codegen_access *access)
     }
 }
 
+/* ------------------------------------------------------------------------------------------------------------------
+ * direction */
+
+/* What the step of the first pair came from: the pair, the index, or for a simple access the access. */
+static const struct klr_node *first_pair_place(const struct klr_node *access)
+{
+    const struct klr_list *list = NULL;
+    switch (access->ctor) {
+    case KLR_Access_basic:
+        list = klr_list_at(klr_node_at(access, KLR_Access_basic_access), KLR_AccessBasic_indexes);
+        break;
+    case KLR_Access_pattern:
+        list = klr_list_at(klr_node_at(access, KLR_Access_pattern_access), KLR_AccessPattern_pattern);
+        break;
+    case KLR_Access_birPattern:
+        list = klr_list_at(klr_node_at(access, KLR_Access_birPattern_access), KLR_BirAccessPattern_pattern);
+        break;
+    default: break;
+    }
+    return list && list->count ? list->items[0].node : access;
+}
+
+/* The vendor's readers assert that no first pair steps downwards (bir-json.md 14), so such a walk is refused here,
+ * where its place is known. A pair of at most one element walks nowhere; its step becomes that of a row. */
+static enum bir_status check_direction(struct codegen *cg, struct bir_pair *first, int64_t row_elems,
+                                       const struct klr_node *place)
+{
+    if (first->step_elems >= 0)
+        return BIR_OK;
+    if (first->num > 1)
+        return codegen_fail(cg, "klr-negative-partition-step", place,
+                            "start at the other end and turn the other operands round",
+                            "the first pair takes %lld steps of %lld elements; a step from partition to partition (or "
+                            "from row to row) is at least 0",
+                            (long long)first->num, (long long)first->step_elems);
+    first->step_elems = row_elems;
+    return BIR_OK;
+}
+
+/* From one row of the location to the next, in elements of the operand; rows of HBM are the tensor's own. */
+static int64_t row_step(const struct codegen_access *access)
+{
+    const struct codegen_tensor *tensor = access->tensor;
+    return (tensor->on_chip ? tensor->pitch_bytes : tensor->row_bytes) / (int64_t)bir_dtype_bytes(access->dtype);
+}
+
 static enum bir_status finish(struct codegen *cg, struct codegen_access *access, const struct klr_node *place)
 {
     BIR_TRY(check_bounds(cg, access, place));
+    BIR_TRY(check_direction(cg, &access->pairs[0], row_step(access), first_pair_place(place)));
     BIR_TRY(move_to_pitch(cg, access, place));
     fold_rank(access);
     if (access->rank > OPERAND_MAX_RANK)
@@ -348,6 +395,7 @@ static enum bir_status access_hbm(struct codegen *cg, const struct klr_node *vie
         high == INT64_MAX || __builtin_mul_overflow(high + 1, (int64_t)bir_dtype_bytes(out->dtype), &bytes) ||
         low < -out->offset_elems)
         return codegen_fail(cg, "klr-bounds", view, NULL, "the HBM view reaches below 0 or beyond 2^63 bytes");
+    BIR_TRY(check_direction(cg, &out->pairs[0], 1, klr_list_at(view, KLR_TensorHbm_dims)->items[0].node));
     BIR_TRY(codegen_hbm_location(cg, view, dtype, bytes, &out->location));
     int64_t held = out->location->dims->items[0] * out->location->dims->items[1];
     if (bytes > held)

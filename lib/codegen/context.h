@@ -166,6 +166,9 @@ const struct klr_node *codegen_dynamic_pattern(const struct klr_node *ref);
 enum bir_status codegen_instruction(struct codegen *cg, enum bir_opcode opcode, enum bir_engine engine,
                                     struct bir_instruction **out) BIR_MUST_CHECK;
 
+/* A name that no instruction of the function has: `<stem>-<n>`. NULL on allocation failure. */
+const struct bir_str *codegen_fresh_name(struct codegen *cg, const struct bir_str *stem) BIR_MUST_CHECK;
+
 enum bir_status codegen_statement(struct codegen *cg, const struct klr_node *statement) BIR_MUST_CHECK;
 /* accumulation_flag of the block's matmuls. */
 enum bir_status codegen_accumulate(struct codegen *cg, struct bir_block *block) BIR_MUST_CHECK;

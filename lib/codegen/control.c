@@ -4,7 +4,8 @@
  * Blocks keep label and order. Only the last statement of a block may branch, and only to a label of the same body. BIR
  * demands that one target of a CompareAndBranch is the next block; where neither is, a block `<label>.else` with a jump
  * to the false target is put in between. Register operations are on engine ALL, and so is the branch, which the
- * reference leaves unassigned, because the engine split gives each engine its own.
+ * reference leaves unassigned, because the engine split gives each engine its own. A block without statements gets a
+ * NoOp, because BIR has no empty blocks.
  */
 #include "codegen/maps.h"
 #include "codegen/operators.h"
@@ -84,6 +85,22 @@ enum bir_status codegen_branch(struct codegen *cg, const struct klr_node *op, st
     return BIR_OK;
 }
 
+/* An instruction that no statement asks for, called `<block>-<suffix>`, at the end of the block. */
+static enum bir_status add_filler(struct codegen *cg, struct bir_block *block, enum bir_opcode opcode,
+                                  const char *suffix, struct codegen_keys *keys)
+{
+    const struct bir_str *name = codegen_text_with(cg, block->name, suffix);
+    if (name && bir_map_get(&cg->function->instructions, name))
+        name = codegen_fresh_name(cg, name);
+    struct bir_instruction *inst = name ? bir_instruction_new(cg->module, opcode, BIR_ENGINE_ALL, name) : NULL;
+    if (!inst)
+        return codegen_nomem(cg);
+    inst->source_offset = block->source_offset;
+    BIR_TRY(codegen_keys_set(keys, inst));
+    bir_block_append(block, inst);
+    return BIR_OK;
+}
+
 /* The block `<label>.else` that the branch just converted asked for. */
 static enum bir_status add_else_block(struct codegen *cg, const struct klr_node *place)
 {
@@ -91,17 +108,19 @@ static enum bir_status add_else_block(struct codegen *cg, const struct klr_node 
         return codegen_fail(cg, "klr-duplicate-label", place, "rename the block",
                             "the label '%.80s' is needed for a jump", cg->else_label->text);
     struct codegen_keys keys = { .cg = cg };
-    const struct bir_str *name = codegen_text_with(cg, cg->else_label, "-jump");
     struct bir_block *block = bir_block_new(cg->module, &cg->function->body, cg->else_label);
-    struct bir_instruction *jump =
-        name && block ? bir_instruction_new(cg->module, BIR_OP_UNCONDITIONAL_BRANCH, BIR_ENGINE_ALL, name) : NULL;
-    if (!jump)
+    if (!block)
         return codegen_nomem(cg);
-    block->source_offset = jump->source_offset = codegen_source(place);
+    block->source_offset = codegen_source(place);
     codegen_key_str(&keys, "target", cg->else_target);
-    BIR_TRY(codegen_keys_set(&keys, jump));
-    bir_block_append(block, jump);
-    return BIR_OK;
+    return add_filler(cg, block, BIR_OP_UNCONDITIONAL_BRANCH, "-jump", &keys);
+}
+
+/* BIR has no empty blocks (BIR078), and others may branch to this one: a NoOp fills it. */
+static enum bir_status fill_empty_block(struct codegen *cg)
+{
+    struct codegen_keys none = { .cg = cg };
+    return add_filler(cg, cg->block, BIR_OP_NOOP, "-nop", &none);
 }
 
 static enum bir_status read_labels(struct codegen *cg, const struct klr_list *blocks)
@@ -149,6 +168,8 @@ static enum bir_status convert_block(struct codegen *cg, const struct klr_node *
     }
     if (result != BIR_OK)
         return result;
+    if (body->count == 0)
+        return fill_empty_block(cg);
     BIR_TRY(codegen_accumulate(cg, cg->block));
     if (klr_bool_at(block, KLR_Block_noReorder))
         BIR_TRY(codegen_keep_order(cg, cg->block));

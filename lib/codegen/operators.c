@@ -332,7 +332,15 @@ const struct operator_row codegen_operators[] = {
     COLLECTIVE_ROW(collectivePermuteImplicitReduce, "PermuteReduceImplicit"),
     REFUSED(broadcast, "CollectiveKind has no broadcast, and the tracer never writes it"),
     COLLECTIVE_ROW(allToAll, "AllToAll"),
-    { .op = KLR_Operator_rankId, .opcode = BIR_OP_GET_GLOBAL_RANK_ID, ENGINE(ALL), OPERANDS(REG_OUT(KLR_RankId_dst)) },
+    /* One reader demands world_size, another does not know it (bir-json.md 13.6). A kernel does not say how many ranks
+     * will run it, so 0 stands for "not known", choice: then every reader, strict or not, takes what is written here.
+     */
+    { .op = KLR_Operator_rankId,
+      .opcode = BIR_OP_GET_GLOBAL_RANK_ID,
+      ENGINE(ALL),
+      OPERANDS(REG_OUT(KLR_RankId_dst)),
+      KEYS(CONST(ZERO, "world_size")),
+      .note = "world_size: 0, a kernel does not know it" },
     { .op = KLR_Operator_currentProcessingRankId,
       .opcode = BIR_OP_GET_CUR_PROCESSING_RANK_ID,
       ENGINE(ALL),

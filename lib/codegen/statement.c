@@ -223,8 +223,7 @@ static enum bir_status set_debug(struct codegen *cg, struct bir_instruction *ins
     return rare->debug ? BIR_OK : codegen_nomem(cg);
 }
 
-/* A name that no instruction of the function has: `<stem>-<n>`. */
-static const struct bir_str *fresh_name(struct codegen *cg, const struct bir_str *stem)
+const struct bir_str *codegen_fresh_name(struct codegen *cg, const struct bir_str *stem)
 {
     for (;;) {
         char suffix[16];
@@ -244,14 +243,14 @@ static enum bir_status instruction_name(struct codegen *cg, const struct bir_str
     if (!name)
         return codegen_nomem(cg);
     if (!own || own->len == 0) {
-        *out = fresh_name(cg, own ? bir_intern_cstr(&cg->module->strings, cg->operator_name) : name);
+        *out = codegen_fresh_name(cg, own ? bir_intern_cstr(&cg->module->strings, cg->operator_name) : name);
         return *out ? BIR_OK : codegen_nomem(cg);
     }
     struct bir_instruction *first = bir_map_get(&cg->function->instructions, name);
     *out = name;
     if (!first)
         return BIR_OK;
-    *out = fresh_name(cg, name);
+    *out = codegen_fresh_name(cg, name);
     if (!*out || !bir_map_put(&cg->duplicates, &cg->scratch, name, first))
         return codegen_nomem(cg);
     struct bir_diag *diag =

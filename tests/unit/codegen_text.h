@@ -99,6 +99,23 @@ static inline void codegen_case_isolate(struct codegen_case *c, const struct klr
     c->file.kernel = own_kernel;
 }
 
+/* Takes the statement of that name out of the file; edges stay. */
+static inline void codegen_case_drop(struct codegen_case *c, const char *name)
+{
+    const struct klr_list *bodies = klr_list_at(c->file.kernel, KLR_LncKernel_bodies);
+    for (uint64_t core = 0; core < bodies->count; core++)
+        for (uint64_t b = 0; b < bodies->items[core].list->count; b++) {
+            const struct klr_node *block = bodies->items[core].list->items[b].node;
+            struct klr_list *body = (struct klr_list *)(uintptr_t)klr_list_at(block, KLR_Block_body);
+            uint64_t kept = 0;
+            for (uint64_t i = 0; i < body->count; i++)
+                if (!bir_str_is(klr_string_at(body->items[i].node, KLR_Stmt_oper_name), name))
+                    body->items[kept++] = body->items[i];
+            c->file.statements -= body->count - kept;
+            body->count = kept;
+        }
+}
+
 /* ---------------------------------------------------------------------------------------------------------- printing
  */
 

@@ -276,6 +276,8 @@ START_TEST(footprints_match)
         char path[96];
         snprintf(path, sizeof path, "klr/%s.klr", samples[s]);
         ck_assert_int_eq(codegen_case_open(&c, path), BIR_OK);
+        if (strcmp(samples[s], "transpose2d") == 0)
+            codegen_case_drop(&c, "inst.4"); /* walks partitions downwards, refused */
         ck_assert_int_eq(codegen_case_convert(&c, NULL), BIR_OK);
         const struct klr_list *bodies = klr_list_at(c.file.kernel, KLR_LncKernel_bodies);
         struct bir_function *function = c.module->functions;
@@ -479,6 +481,37 @@ START_TEST(patterns_out_of_bounds)
             ck_assert_ptr_nonnull(convert_source(&c, e.statement));
         codegen_case_close(&c);
     }
+}
+END_TEST
+
+/* No first pair steps downwards. One of a single element walks nowhere and gets the row's step. The place is the pair's
+ * or the index's. */
+START_TEST(partition_step_must_not_be_negative)
+{
+    struct codegen_case c;
+    struct edited e = edit(&c, "transpose2d", "inst.7");
+    struct klr_node *pair = edit_pair(&c, &e, 0);
+    pair->fields[KLR_APPair_step].integer = -512;
+    e.payload->fields[KLR_BirAccessPattern_offset].nat = 127 * 512;
+    assert_refused(&c, &e, "klr-negative-partition-step", "128 steps of -512 elements");
+    ck_assert_int_eq(codegen_case_diag(&c, BIR_ERROR)->offset, (int64_t)klr_offset(pair));
+    pair->fields[KLR_APPair_num].nat = 1;
+    assert_source(&c, e.statement, "(512,1)(2,256)", 127 * 512);
+    pair->fields[KLR_APPair_step].integer = INT64_MIN;
+    assert_source(&c, e.statement, "(512,1)(2,256)", 127 * 512);
+    pair->fields[KLR_APPair_num].nat = 0;
+    assert_source(&c, e.statement, "(512,0)(2,256)", 127 * 512);
+    codegen_case_close(&c);
+
+    e = edit(&c, "lowering_extra_in", "inst.5");
+    struct klr_node *slice = edit_slice(&c, &e, 0);
+    slice->fields[KLR_Slice_l].nat = 127;
+    slice->fields[KLR_Slice_u].nat = 0;
+    slice->fields[KLR_Slice_step].integer = -1;
+    assert_refused(&c, &e, "klr-negative-partition-step", "127 steps of -512 elements");
+    ck_assert_int_eq(codegen_case_diag(&c, BIR_ERROR)->offset,
+                     (int64_t)klr_offset(klr_list_at(e.payload, KLR_AccessBasic_indexes)->items[0].node));
+    codegen_case_close(&c);
 }
 END_TEST
 
@@ -687,6 +720,7 @@ int main(void)
         slices_out_of_bounds,
         index_count_must_be_the_rank,
         patterns_out_of_bounds,
+        partition_step_must_not_be_negative,
         pair_offset_is_not_added_again,
         dtype_override_counts_in_its_own_elements,
         rows_must_hold_whole_elements,
