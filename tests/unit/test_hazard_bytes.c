@@ -273,7 +273,7 @@ static void add_operation(struct world *w, int number, uint64_t *random)
     static const enum bir_dtype dtypes[] = { BIR_DTYPE_FLOAT32, BIR_DTYPE_BFLOAT16, BIR_DTYPE_UINT8, BIR_DTYPE_INT64 };
     const struct tile *t = &w->tiles[bir_random_below(random, LOCATIONS)];
     enum bir_dtype dtype = dtypes[bir_random_below(random, 4)];
-    int64_t pitch = t->pitch_bytes / bir_dtype_bytes(dtype);
+    int64_t pitch = t->pitch_bytes / bir_dtype_bytes((uint8_t)dtype);
     struct bir_pair pairs[4];
     uint32_t rank = 1 + (uint32_t)bir_random_below(random, 4);
     pairs[0].num = between(random, 1, 8);
