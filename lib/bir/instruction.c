@@ -15,9 +15,12 @@
 /* optin_passes of a new instruction is the empty list (choice of bir-json.md section 7) */
 static const struct bir_props *default_props(struct bir_module *module)
 {
+    if (module->new_props)
+        return module->new_props;
     struct bir_prop prop = { .key = bir_intern_cstr(&module->strings, "optin_passes"), .type = BIR_VALUE_JSON };
     prop.u.s = bir_intern_cstr(&module->strings, "[]");
-    return prop.key && prop.u.s ? bir_props_get(module, &prop, 1) : NULL;
+    module->new_props = prop.key && prop.u.s ? bir_props_get(module, &prop, 1) : NULL;
+    return module->new_props;
 }
 
 struct bir_instruction *bir_instruction_new(struct bir_module *module, enum bir_opcode opcode, enum bir_engine engine,

@@ -404,6 +404,7 @@ struct bir_module {
     struct bir_queue *queues, *queues_last;
     const struct bir_str *attributes; /* JSON text of the attributes object, NULL = absent */
     const struct bir_props *props;    /* artifact_path, artifact_info, call_to_physical_memlocs, unknown keys */
+    const struct bir_props *new_props; /* of a new instruction (bir_instruction_new), or NULL until the first */
     uint64_t n_instructions;          /* read or created, nested ones included */
 };
 

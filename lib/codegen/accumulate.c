@@ -40,6 +40,9 @@ struct accumulator {
     struct codegen *cg;
     struct bir_map lists; /* location -> struct group_list */
     struct bir_map flags; /* matmul -> flag + 1, as a pointer */
+    /* For each flag the members of the last matmul that got it, without and with it. */
+    const struct bir_props *before[(ACCUMULATE_BEGIN | ACCUMULATE_END) + 1],
+        *after[(ACCUMULATE_BEGIN | ACCUMULATE_END) + 1];
 };
 
 /* The PSUM operand behind an argument, or NULL. */
@@ -256,10 +259,15 @@ enum bir_status codegen_accumulate(struct codegen *cg, struct bir_block *block)
             BIR_TRY(visit(&acc, inst));
     }
     for (struct bir_instruction *inst = any ? block->first : NULL; inst; inst = inst->next) {
-        if (!is_matmul(inst))
-            continue;
-        struct bir_prop flag = { .key = key, .type = BIR_VALUE_INT, .u.i = (int64_t)get_flag(&acc, inst) };
-        inst->props = bir_props_with(cg->module, inst->props, "accumulation_flag", &flag);
+        uintptr_t flag = is_matmul(inst) ? get_flag(&acc, inst) : 0;
+        if (flag == 0)
+            continue; /* 0 is what the operator's row says */
+        if (acc.before[flag] != inst->props) {
+            struct bir_prop value = { .key = key, .type = BIR_VALUE_INT, .u.i = (int64_t)flag };
+            acc.before[flag] = inst->props;
+            acc.after[flag] = bir_props_with(cg->module, inst->props, "accumulation_flag", &value);
+        }
+        inst->props = acc.after[flag];
         if (!inst->props)
             return codegen_nomem(cg);
     }

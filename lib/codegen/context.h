@@ -41,6 +41,16 @@ struct codegen_access {
     uint32_t source_offset;
 };
 
+/* Lists of keys and positions that are remembered at a time (keys.c, statement.c). */
+enum { CODEGEN_KEY_MEMOS = 256, CODEGEN_DEBUG_MEMOS = 256 };
+
+/* The debug members of a position. */
+struct codegen_debug_memo {
+    const struct bir_str *path;
+    uint64_t line;
+    const struct bir_props *props;
+};
+
 struct codegen {
     const struct klr_file *file;
     const struct bir_codegen_options *options;
@@ -53,6 +63,8 @@ struct codegen {
     uint32_t n_cores;
     struct bir_map literals; /* address of a static string -> its interned form */
     struct bir_map pitches;  /* name of an on-chip address -> struct codegen_pitch */
+    struct codegen_key_memo *key_memos[CODEGEN_KEY_MEMOS];
+    struct codegen_debug_memo debug_memos[CODEGEN_DEBUG_MEMOS];
 
     /* Of the function under construction. */
     struct bir_function *function;

@@ -1,39 +1,37 @@
 /*
  * Op keys. Enumerations travel as text, arrays as their exact JSON text (struct bir_prop); equal lists become one
  * object in bir_props_get, so the thousandth instruction with the same keys costs no memory.
+ *
+ * It costs little time either: a kernel repeats the same few lists of keys over and over. `key_memos` holds recent ones
+ * under a hash of the addresses of their names and of their values; when all of them are the same again, the list made
+ * then is the list, and nothing is interned or sorted.
  */
 #include "codegen/keys.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/json_writer.h"
 
-static void add(struct codegen_keys *keys, const char *key, const struct bir_prop *value)
+static void add(struct codegen_keys *keys, const char *key, enum bir_value_type type, uint64_t value)
 {
-    const struct bir_str *name = codegen_literal(keys->cg, key);
-    uint32_t i = 0;
-    if (!name) {
+    if (keys->count == CODEGEN_KEYS_MAX)
         keys->failed = true;
-        return;
-    }
-    while (i < keys->count && keys->items[i].key != name)
-        i++;
-    if (i == CODEGEN_KEYS_MAX) {
+    else
+        keys->items[keys->count++] = (struct codegen_key){ .name = key, .value = value, .type = (uint8_t)type };
+}
+
+static void add_pointer(struct codegen_keys *keys, const char *key, enum bir_value_type type, const void *value)
+{
+    if (value)
+        add(keys, key, type, (uintptr_t)value);
+    else
         keys->failed = true;
-        return;
-    }
-    keys->items[i] = *value;
-    keys->items[i].key = name;
-    if (i == keys->count)
-        keys->count++;
 }
 
 void codegen_key_str(struct codegen_keys *keys, const char *key, const struct bir_str *text)
 {
-    if (text)
-        add(keys, key, &(struct bir_prop){ .type = BIR_VALUE_TEXT, .u.s = text });
-    else
-        keys->failed = true;
+    add_pointer(keys, key, BIR_VALUE_TEXT, text);
 }
 
 void codegen_key_text(struct codegen_keys *keys, const char *key, const char *text)
@@ -48,34 +46,29 @@ void codegen_key_enum(struct codegen_keys *keys, const char *key, enum bir_enum_
 
 void codegen_key_bool(struct codegen_keys *keys, const char *key, bool value)
 {
-    add(keys, key, &(struct bir_prop){ .type = BIR_VALUE_BOOL, .u.b = value });
+    add(keys, key, BIR_VALUE_BOOL, value);
 }
 
 void codegen_key_int(struct codegen_keys *keys, const char *key, int64_t value)
 {
-    add(keys, key, &(struct bir_prop){ .type = BIR_VALUE_INT, .u.i = value });
+    add(keys, key, BIR_VALUE_INT, (uint64_t)value);
 }
 
 void codegen_key_float(struct codegen_keys *keys, const char *key, double value)
 {
-    add(keys, key, &(struct bir_prop){ .type = BIR_VALUE_FLOAT, .u.f = value });
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    add(keys, key, BIR_VALUE_FLOAT, bits);
 }
 
 void codegen_key_expr(struct codegen_keys *keys, const char *key, const struct pelican_expr *value)
 {
-    if (value)
-        add(keys, key, &(struct bir_prop){ .type = BIR_VALUE_EXPR, .u.e = value });
-    else
-        keys->failed = true;
+    add_pointer(keys, key, BIR_VALUE_EXPR, value);
 }
 
 void codegen_key_json(struct codegen_keys *keys, const char *key, const char *json, size_t len)
 {
-    const struct bir_str *text = bir_intern(&keys->cg->module->strings, json, len);
-    if (text)
-        add(keys, key, &(struct bir_prop){ .type = BIR_VALUE_JSON, .u.s = text });
-    else
-        keys->failed = true;
+    add_pointer(keys, key, BIR_VALUE_JSON, bir_intern(&keys->cg->module->strings, json, len));
 }
 
 /* Hands a finished buffer over as JSON. */
@@ -197,18 +190,90 @@ enum bir_status codegen_key_priority(struct codegen_keys *keys, const struct klr
     return BIR_OK;
 }
 
+/* ------------------------------------------------------------------------------------------------------------------
+ * lists */
+
+static uint32_t memo_place(const struct codegen_keys *keys)
+{
+    uint64_t hash = keys->count;
+    for (uint32_t i = 0; i < keys->count; i++) {
+        hash = (hash ^ (uintptr_t)keys->items[i].name) * UINT64_C(0x9E3779B97F4A7C15);
+        hash = (hash ^ keys->items[i].value) * UINT64_C(0x9E3779B97F4A7C15);
+    }
+    return (uint32_t)(hash >> 32) % CODEGEN_KEY_MEMOS;
+}
+
+static bool memo_fits(const struct codegen_key_memo *memo, const struct codegen_keys *keys,
+                      const struct bir_props *before)
+{
+    if (memo->before != before || memo->count != keys->count)
+        return false;
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const struct codegen_key *a = &memo->items[i], *b = &keys->items[i];
+        if (a->name != b->name || a->value != b->value || a->type != b->type)
+            return false;
+    }
+    return true;
+}
+
+static void prop_set(struct bir_prop *prop, const struct codegen_key *key)
+{
+    prop->type = (enum bir_value_type)key->type;
+    switch (prop->type) {
+    case BIR_VALUE_BOOL: prop->u.b = key->value != 0; break;
+    case BIR_VALUE_INT: prop->u.i = (int64_t)key->value; break;
+    case BIR_VALUE_FLOAT: memcpy(&prop->u.f, &key->value, sizeof prop->u.f); break;
+    case BIR_VALUE_EXPR: prop->u.e = (const struct pelican_expr *)(uintptr_t)key->value; break;
+    case BIR_VALUE_TEXT:
+    case BIR_VALUE_JSON: prop->u.s = (const struct bir_str *)(uintptr_t)key->value; break;
+    }
+}
+
+/* `before` and the keys in one list. */
+static const struct bir_props *join(struct codegen_keys *keys, const struct bir_props *before)
+{
+    struct bir_prop items[CODEGEN_KEYS_MAX + CODEGEN_OLD_KEYS_MAX];
+    uint32_t count = before ? before->count : 0;
+    if (count > CODEGEN_OLD_KEYS_MAX)
+        return NULL;
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = before->items[i];
+    for (uint32_t i = 0, at; i < keys->count; i++) {
+        const struct bir_str *name = codegen_literal(keys->cg, keys->items[i].name);
+        if (!name)
+            return NULL;
+        for (at = 0; at < count && items[at].key != name; at++)
+            ;
+        items[at].key = name;
+        prop_set(&items[at], &keys->items[i]);
+        count += at == count;
+    }
+    return bir_props_get(keys->cg->module, items, count);
+}
+
 enum bir_status codegen_keys_set(struct codegen_keys *keys, struct bir_instruction *inst)
 {
+    struct codegen *cg = keys->cg;
     if (keys->failed)
-        return codegen_nomem(keys->cg);
+        return codegen_nomem(cg);
     if (keys->count == 0)
         return BIR_OK;
-    /* A new instruction has members already (optin_passes). */
-    for (uint32_t i = 0; inst->props && i < inst->props->count; i++) {
-        if (keys->count == CODEGEN_KEYS_MAX)
-            return BIR_INTERNAL;
-        keys->items[keys->count++] = inst->props->items[i];
+    struct codegen_key_memo **place = &cg->key_memos[memo_place(keys)], *memo = *place;
+    if (memo && memo_fits(memo, keys, inst->props)) {
+        inst->props = memo->after;
+        return BIR_OK;
     }
-    inst->props = bir_props_get(keys->cg->module, keys->items, keys->count);
-    return inst->props ? BIR_OK : codegen_nomem(keys->cg);
+    const struct bir_props *after = join(keys, inst->props);
+    if (!after)
+        return codegen_nomem(cg);
+    if (!memo)
+        memo = *place = BIR_NEW(&cg->scratch, BIR_MEM_OTHER, struct codegen_key_memo);
+    if (!memo)
+        return codegen_nomem(cg);
+    memo->before = inst->props;
+    memo->after = after;
+    memo->count = keys->count;
+    memcpy(memo->items, keys->items, keys->count * sizeof *keys->items);
+    inst->props = after;
+    return BIR_OK;
 }

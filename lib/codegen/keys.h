@@ -5,16 +5,30 @@
 #include "codegen/context.h"
 
 /* Most keys of one operator (Activation, Matmult have 13 or fewer). */
-enum { CODEGEN_KEYS_MAX = 20 };
+enum { CODEGEN_KEYS_MAX = 20, CODEGEN_OLD_KEYS_MAX = 4 /* that an instruction has before */ };
+
+/* A member before its name is interned: names are literals, so their addresses tell them apart. */
+struct codegen_key {
+    const char *name;
+    uint64_t value; /* the union of struct bir_prop, all its bytes */
+    uint8_t type;   /* enum bir_value_type */
+};
+
+/* The keys of an instruction done before, and what became of them. */
+struct codegen_key_memo {
+    const struct bir_props *before, *after; /* members of the instruction without and with the keys */
+    uint32_t count;
+    struct codegen_key items[CODEGEN_KEYS_MAX];
+};
 
 struct codegen_keys {
     struct codegen *cg;
-    struct bir_prop items[CODEGEN_KEYS_MAX];
+    struct codegen_key items[CODEGEN_KEYS_MAX];
     uint32_t count;
     bool failed; /* an allocation failed; codegen_keys_set reports it */
 };
 
-/* Each adds one member, or replaces the one of that name. `key` is a string literal. */
+/* Each adds one member; of several of one name the last counts. `key` is a string literal. */
 void codegen_key_text(struct codegen_keys *keys, const char *key, const char *text); /* text: a literal, too */
 void codegen_key_str(struct codegen_keys *keys, const char *key, const struct bir_str *text);
 void codegen_key_enum(struct codegen_keys *keys, const char *key, enum bir_enum_id id, int value);
@@ -43,7 +57,7 @@ enum bir_status codegen_key_immediate_ints(struct codegen_keys *keys, const char
 enum bir_status codegen_key_priority(struct codegen_keys *keys, const struct klr_node *op,
                                      enum klr_slot_index slot) BIR_MUST_CHECK;
 
-/* Gives the members to the instruction. */
+/* Gives the members to the instruction, beside those that every new one has (optin_passes). */
 enum bir_status codegen_keys_set(struct codegen_keys *keys, struct bir_instruction *inst) BIR_MUST_CHECK;
 
 #endif

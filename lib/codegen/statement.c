@@ -198,28 +198,39 @@ static enum bir_engine engine_of(const struct operator_row *row, const struct kl
 }
 
 /* Two members of `debug` from the statement's position. */
+static const struct bir_props *debug_members(struct codegen *cg, uint64_t line)
+{
+    struct codegen_debug_memo *memo = &cg->debug_memos[line % CODEGEN_DEBUG_MEMOS];
+    if (memo->props && memo->path == cg->path && memo->line == line)
+        return memo->props;
+    struct bir_prop members[2];
+    uint32_t count = 0;
+    members[count++] =
+        (struct bir_prop){ .key = codegen_literal(cg, "filename"), .type = BIR_VALUE_TEXT, .u.s = cg->path };
+    if (line <= INT64_MAX)
+        members[count++] =
+            (struct bir_prop){ .key = codegen_literal(cg, "lineno"), .type = BIR_VALUE_INT, .u.i = (int64_t)line };
+    if (!members[0].key || !members[count - 1].key)
+        return NULL;
+    const struct bir_props *props = bir_props_get(cg->module, members, count);
+    *memo = (struct codegen_debug_memo){ .path = cg->path, .line = line, .props = props };
+    return props;
+}
+
 static enum bir_status set_debug(struct codegen *cg, struct bir_instruction *inst)
 {
     const struct klr_node *pos = klr_node_at(cg->statement, KLR_Stmt_oper_pos);
     const struct bir_str *file = klr_string_at(pos, KLR_Pos_filename);
-    struct bir_prop members[2];
-    uint32_t count = 0;
     if (!file)
         return BIR_OK;
     if (file != cg->path_seen) {
         cg->path = codegen_text(cg, file);
         cg->path_seen = cg->path ? file : NULL;
     }
-    members[count++] =
-        (struct bir_prop){ .key = codegen_literal(cg, "filename"), .type = BIR_VALUE_TEXT, .u.s = cg->path };
-    if (klr_nat_at(pos, KLR_Pos_line) <= INT64_MAX)
-        members[count++] = (struct bir_prop){ .key = codegen_literal(cg, "lineno"),
-                                              .type = BIR_VALUE_INT,
-                                              .u.i = (int64_t)klr_nat_at(pos, KLR_Pos_line) };
-    struct bir_instruction_rare *rare = bir_instruction_need_rare(cg->module, inst);
-    if (!rare || !members[0].key || !members[0].u.s || !members[count - 1].key)
+    struct bir_instruction_rare *rare = cg->path ? bir_instruction_need_rare(cg->module, inst) : NULL;
+    if (!rare)
         return codegen_nomem(cg);
-    rare->debug = bir_props_get(cg->module, members, count);
+    rare->debug = debug_members(cg, klr_nat_at(pos, KLR_Pos_line));
     return rare->debug ? BIR_OK : codegen_nomem(cg);
 }
 

@@ -65,6 +65,7 @@ enum bir_status codegen_nomem(const struct codegen *cg)
     return cg->scratch.failure != BIR_OK ? cg->scratch.failure : bir_arena_failure(&cg->module->arena);
 }
 
+/* For marking; role_find is for asking. */
 static struct storage_role *role_of(struct codegen *cg, const struct bir_str *address)
 {
     const struct bir_str *name = codegen_text(cg, address);
@@ -75,6 +76,13 @@ static struct storage_role *role_of(struct codegen *cg, const struct bir_str *ad
         return role;
     role = BIR_NEW(&cg->scratch, BIR_MEM_OTHER, struct storage_role);
     return role && bir_map_put(&cg->roles, &cg->scratch, name, role) ? role : NULL;
+}
+
+/* Most addresses have none: an internal tensor's. `address` is interned in the module. */
+static struct storage_role role_find(const struct codegen *cg, const struct bir_str *address)
+{
+    const struct storage_role *role = bir_map_get(&cg->roles, address);
+    return role ? *role : (struct storage_role){ 0 };
 }
 
 static const struct klr_node *address_of(const struct klr_node *tensor_name)
@@ -152,19 +160,19 @@ struct region {
     uint64_t first_row, first_byte; /* parOffset, freeOffset */
 };
 
-/* Row length of a location at the address: the longest of its tensors', in whole elements, and not above freeSize. */
-static int64_t common_row(const struct codegen *cg, const struct bir_str *address, int64_t free_size)
+/* Row length of a location at the address of that name: the longest of its tensors', in whole elements, and not above
+ * freeSize. */
+static int64_t common_row(const struct codegen *cg, const struct bir_str *name, int64_t free_size)
 {
-    const struct bir_str *name = bir_intern_find(&cg->module->strings, address->text, address->len);
-    const struct codegen_pitch *pitch = name ? bir_map_get(&cg->pitches, name) : NULL;
+    const struct codegen_pitch *pitch = bir_map_get(&cg->pitches, name);
     if (!pitch || pitch->row_bytes == 0)
         return free_size;
     int64_t row = (pitch->row_bytes + pitch->elem_bytes - 1) / pitch->elem_bytes * pitch->elem_bytes;
     return row < free_size ? row : free_size;
 }
 
-static enum bir_status region_read(struct codegen *cg, const struct klr_node *tensor, const struct klr_node *place,
-                                   struct region *out)
+static enum bir_status region_read(struct codegen *cg, const struct klr_node *tensor, const struct bir_str *own,
+                                   const struct klr_node *place, struct region *out)
 {
     static const uint8_t types[] = {
         [KLR_Memory_hbm] = BIR_MEMORY_DRAM,        [KLR_Memory_sbuf] = BIR_MEMORY_SB,
@@ -172,7 +180,7 @@ static enum bir_status region_read(struct codegen *cg, const struct klr_node *te
         [KLR_Memory_shared_hbm] = BIR_MEMORY_DRAM, [KLR_Memory_private_hbm] = BIR_MEMORY_DRAM
     };
     const struct klr_node *address = address_of(tensor);
-    const char *name = klr_string_at(address, KLR_Address_name)->text;
+    const char *name = own->text;
     uint32_t memory = klr_enum_at(address, KLR_Address_memory);
     uint64_t rows = klr_nat_at(address, KLR_Address_parSize), bytes = klr_nat_at(address, KLR_Address_freeSize);
     int64_t size;
@@ -190,7 +198,7 @@ static enum bir_status region_read(struct codegen *cg, const struct klr_node *te
     out->placed = par || free_offset;
     if (out->type == BIR_MEMORY_DRAM)
         return BIR_OK;
-    out->row_bytes = common_row(cg, klr_string_at(address, KLR_Address_name), out->row_bytes);
+    out->row_bytes = common_row(cg, own, out->row_bytes);
     if (rows > CHIP_PARTITIONS || out->first_row > CHIP_PARTITIONS - rows)
         return codegen_fail(cg, "klr-partitions", place, "split the tensor along its first dimension",
                             "address '%.80s' takes partitions %llu to %llu, the memory has %d", name,
@@ -288,18 +296,16 @@ static struct bir_location *location_make(struct codegen *cg, const struct bir_s
     return location->dims ? location : NULL;
 }
 
-static enum bir_status location_new(struct codegen *cg, const struct bir_str *name, const struct codegen_tensor *tensor,
-                                    const struct region *region, const struct klr_node *place,
-                                    struct bir_location **out)
+static enum bir_status location_new(struct codegen *cg, const struct bir_str *name, const struct bir_str *address,
+                                    const struct codegen_tensor *tensor, const struct region *region,
+                                    const struct klr_node *place, struct bir_location **out)
 {
-    const struct bir_str *address = klr_string_at(address_of(tensor->name), KLR_Address_name);
-    struct storage_role *role = role_of(cg, address);
+    struct storage_role role = role_find(cg, address);
     struct bir_location *location =
-        role ? location_make(cg, name, region->type, region->rows, region->row_bytes, codegen_source(tensor->name))
-             : NULL;
+        location_make(cg, name, region->type, region->rows, region->row_bytes, codegen_source(tensor->name));
     if (!location)
         return codegen_nomem(cg);
-    BIR_TRY(set_describe(cg, location->set, tensor, region, role));
+    BIR_TRY(set_describe(cg, location->set, tensor, region, &role));
     if (region->placed)
         BIR_TRY(location_place(cg, location, region, place));
     *out = location;
@@ -330,10 +336,11 @@ static enum bir_status location_get(struct codegen *cg, const struct codegen_ten
                                     const struct klr_node *place, struct bir_location **out)
 {
     struct region region = { 0 };
-    BIR_TRY(region_read(cg, tensor->name, place, &region));
-    const struct bir_str *name = codegen_text(cg, klr_string_at(address_of(tensor->name), KLR_Address_name));
+    const struct bir_str *address = codegen_text(cg, klr_string_at(address_of(tensor->name), KLR_Address_name));
+    const struct bir_str *name = address;
     if (!name)
         return codegen_nomem(cg);
+    BIR_TRY(region_read(cg, tensor->name, address, place, &region));
     struct bir_location *location = bir_function_find_location(cg->function, name);
     if (location && location->type == region.type && !region_matches(location, &region)) {
         char suffix[48];
@@ -345,7 +352,7 @@ static enum bir_status location_get(struct codegen *cg, const struct codegen_ten
         location = bir_function_find_location(cg->function, name);
     }
     if (!location)
-        return location_new(cg, name, tensor, &region, place, out);
+        return location_new(cg, name, address, tensor, &region, place, out);
     *out = location;
     return location_share(cg, location, &region, place);
 }
