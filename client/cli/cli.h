@@ -17,11 +17,12 @@
 
 enum cli_exit {
     CLI_DONE = 0,
-    CLI_INPUT = 1,       /* the input has errors */
+    CLI_INPUT = 1,       /* the input has errors, or hazards has found some */
     CLI_USAGE = 2,       /* wrong command line, or a file that cannot be read or written */
     CLI_UNREACHABLE = 3, /* a daemon is needed and none answers */
     CLI_TIME = 4,        /* deadline passed, or cancelled */
     CLI_INTERNAL = 5,
+    CLI_UNDECIDED = 6, /* hazards can neither find a race nor exclude one */
 };
 
 enum cli_daemon { CLI_DAEMON_AUTO, CLI_DAEMON_REQUIRE, CLI_DAEMON_NEVER, CLI_DAEMON_START };
@@ -35,7 +36,8 @@ struct cli_command {
     const char *summary;
     enum cli_exit (*run)(struct cli *cli);
     enum bir_method method; /* BIR_METHOD_COUNT: it compiles nothing */
-    bool takes_file;
+    const char *arguments;  /* as help shows them; NULL: none */
+    size_t most_words;      /* how many arguments it takes at most */
 };
 
 const struct cli_command *cli_commands(size_t *count);
@@ -44,7 +46,8 @@ const struct cli_command *cli_find_command(const char *name);
 /* The command line, parsed. */
 struct cli {
     const struct cli_command *command;
-    const char *file; /* NULL or "-": standard input */
+    char **words; /* arguments of the command */
+    size_t word_count;
     const char *socket;
     const char *output;
     const char *to;
@@ -52,10 +55,12 @@ struct cli {
     int format;
     int color;
     uint32_t timeout_ms; /* 0: the default */
+    bool word;           /* decode: --word */
     bool verbose;
     bool help;
     bool version;
     bool indent_given;
+    bool several;                       /* hazards of more than one file: what is printed names the file */
     struct bir_compile_options options; /* for compiling in process */
     struct bir_buf options_json;        /* the same for the daemon: members of an object */
 };
@@ -69,6 +74,9 @@ enum cli_exit cli_fail(enum cli_exit status, const char *fmt, ...) BIR_PRINTF(2,
 void cli_verbose(const struct cli *cli, const char *fmt, ...) BIR_PRINTF(2, 3);
 /* Writes everything or fails with a message that names the place. */
 enum cli_exit cli_write(int fd, const char *name, const void *bytes, size_t len);
+bool cli_to_stdout(const struct cli *cli);
+/* Writes a result to where --output says; on a terminal it ends its line. */
+enum cli_exit cli_write_result(const struct cli *cli, const void *bytes, size_t len);
 bool cli_colour(const struct cli *cli, int fd);
 
 /* A handle with the command line's settings; NULL when memory is short. start: only commands that compile may start
@@ -100,6 +108,11 @@ bool cli_option_at(const struct cli_command *command, size_t i, struct cli_optio
 
 /* compile.c */
 enum cli_exit cli_run_compile(struct cli *cli);
+
+/* hazards.c */
+enum cli_exit cli_run_hazards(struct cli *cli);
+/* Whether the command line names more than one file, or a directory. */
+bool cli_names_several(const struct cli *cli);
 
 /* service.c */
 enum cli_exit cli_run_stats(struct cli *cli);

@@ -8,19 +8,28 @@ static enum cli_exit run_help(struct cli *cli)
     return cli_print_help(NULL);
 }
 
+#define MODULE "[FILE|-]"
+
 static const struct cli_command commands[] = {
-    { "lower", "lower a module; print canonical BIR-JSON", cli_run_compile, BIR_METHOD_LOWER, true },
+    { "lower", "lower a module; print canonical BIR-JSON", cli_run_compile, BIR_METHOD_LOWER, MODULE, 1 },
     { "encode", "lower if needed, then print descriptors and instruction words", cli_run_compile, BIR_METHOD_ENCODE,
-      true },
+      MODULE, 1 },
+    { "decode", "print the fields of a descriptor, of instruction words, or of what encode wrote as bin",
+      cli_run_compile, BIR_METHOD_DECODE, "[HEX|FILE|-]", 1 },
+    { "explain", "say how the bytes of an instruction, or of one operand such as act0/ins/0, come about",
+      cli_run_compile, BIR_METHOD_EXPLAIN, "[FILE|-] [TARGET]", 2 },
     { "convert", "print a module again without lowering it; .klr becomes BIR-JSON", cli_run_compile, BIR_METHOD_CONVERT,
-      true },
-    { "check", "read, verify and validate; print diagnostics only", cli_run_compile, BIR_METHOD_CHECK, true },
-    { "stats", "print the counters of the daemon", cli_run_stats, BIR_METHOD_COUNT, false },
-    { "ping", "ask whether a daemon answers", cli_run_ping, BIR_METHOD_COUNT, false },
-    { "version", "print the versions of this program and of the daemon", cli_run_version, BIR_METHOD_COUNT, false },
-    { "sock", "print the path of the socket", cli_run_sock, BIR_METHOD_COUNT, false },
-    { "stop", "let the daemon finish its work and exit, and wait for that", cli_run_stop, BIR_METHOD_COUNT, false },
-    { "help", "print help", run_help, BIR_METHOD_COUNT, false },
+      MODULE, 1 },
+    { "check", "read, verify and validate; print diagnostics only", cli_run_compile, BIR_METHOD_CHECK, MODULE, 1 },
+    { "hazards",
+      "find memory accesses that nothing orders, in modules with semaphores; of a directory, every .json below",
+      cli_run_hazards, BIR_METHOD_HAZARDS, "[FILE|DIR|-]...", SIZE_MAX },
+    { "stats", "print the counters of the daemon", cli_run_stats, BIR_METHOD_COUNT, NULL, 0 },
+    { "ping", "ask whether a daemon answers", cli_run_ping, BIR_METHOD_COUNT, NULL, 0 },
+    { "version", "print the versions of this program and of the daemon", cli_run_version, BIR_METHOD_COUNT, NULL, 0 },
+    { "sock", "print the path of the socket", cli_run_sock, BIR_METHOD_COUNT, NULL, 0 },
+    { "stop", "let the daemon finish its work and exit, and wait for that", cli_run_stop, BIR_METHOD_COUNT, NULL, 0 },
+    { "help", "print help", run_help, BIR_METHOD_COUNT, NULL, 0 },
 };
 
 const struct cli_command *cli_commands(size_t *count)

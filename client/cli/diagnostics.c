@@ -42,8 +42,8 @@ bool diagnostics_read(const char *json, struct bir_diags *diags)
     return good && !diags->failed;
 }
 
-enum cli_exit diagnostics_print(const struct cli *cli, const struct bir_diags *diags, const void *input,
-                                size_t input_len)
+enum cli_exit diagnostics_print(const struct cli *cli, const struct bir_diags *diags, const char *name,
+                                const void *input, size_t input_len)
 {
     bool check = cli->command->method == BIR_METHOD_CHECK;
     int fd = check ? STDOUT_FILENO : STDERR_FILENO;
@@ -56,8 +56,7 @@ enum cli_exit diagnostics_print(const struct cli *cli, const struct bir_diags *d
         bir_diags_write_json(diags, &text);
         bir_buf_putc(&text, '\n');
     } else {
-        const char *file = cli->file && strcmp(cli->file, "-") != 0 ? cli->file : "<stdin>";
-        bir_diags_write_text(diags, file, input, input_len, cli_colour(cli, fd), &text);
+        bir_diags_write_text(diags, name, input, input_len, cli_colour(cli, fd), &text);
     }
     enum cli_exit status = text.status == BIR_OK
                                ? cli_write(fd, check ? "standard output" : "standard error", text.data, text.len)

@@ -7,8 +7,8 @@
 /* Appends the diagnostics of a JSON array; false when it is not one, or memory is short. */
 bool diagnostics_read(const char *json, struct bir_diags *diags);
 
-/* Prints them as text or JSON: for check on standard output, otherwise on standard error. */
-enum cli_exit diagnostics_print(const struct cli *cli, const struct bir_diags *diags, const void *input,
-                                size_t input_len);
+/* Prints them as text or JSON: for check on standard output, otherwise on standard error. name is the input's. */
+enum cli_exit diagnostics_print(const struct cli *cli, const struct bir_diags *diags, const char *name,
+                                const void *input, size_t input_len);
 
 #endif

@@ -119,7 +119,7 @@ static void put_zsh(struct bir_buf *out)
     for (size_t i = 0; i < count; i++) {
         bir_buf_printf(out, "    %s)\n        _arguments \\\n", commands[i].name);
         put_zsh_options(out, &commands[i]);
-        bir_buf_printf(out, "        '*:file:%s'\n        ;;\n", commands[i].takes_file ? "_files" : " ");
+        bir_buf_printf(out, "        '*:file:%s'\n        ;;\n", commands[i].arguments ? "_files" : " ");
     }
     bir_buf_puts(out, "    *)\n        _arguments \\\n");
     put_zsh_options(out, NULL);
@@ -163,7 +163,7 @@ static void put_fish(struct bir_buf *out)
         snprintf(condition, sizeof condition, " -n '__fish_seen_subcommand_from %s'", commands[i].name);
         for (size_t at = 0; cli_option_at(&commands[i], at, &view); at++)
             put_fish_option(out, condition, &view);
-        if (!commands[i].takes_file)
+        if (!commands[i].arguments)
             bir_buf_printf(out, "complete -c roost%s -f\n", condition);
     }
     for (size_t at = 0; cli_option_at(NULL, at, &view); at++)

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +19,17 @@ enum cli_exit cli_fail(enum cli_exit status, const char *fmt, ...)
     return status;
 }
 
+/* Threads may call it: a line is one write. */
 void cli_verbose(const struct cli *cli, const char *fmt, ...)
 {
+    char text[1024];
     if (!cli->verbose)
         return;
     va_list args;
     va_start(args, fmt);
-    fputs("roost: ", stderr);
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    fprintf(stderr, "roost: %s\n", text);
 }
 
 enum cli_exit cli_write(int fd, const char *name, const void *bytes, size_t len)
@@ -43,6 +45,29 @@ enum cli_exit cli_write(int fd, const char *name, const void *bytes, size_t len)
         len -= (size_t)n;
     }
     return CLI_DONE;
+}
+
+bool cli_to_stdout(const struct cli *cli)
+{
+    return !cli->output || strcmp(cli->output, "-") == 0;
+}
+
+enum cli_exit cli_write_result(const struct cli *cli, const void *bytes, size_t len)
+{
+    if (cli_to_stdout(cli)) {
+        enum cli_exit status = cli_write(STDOUT_FILENO, "standard output", bytes, len);
+        bool open_line = len > 0 && ((const char *)bytes)[len - 1] != '\n';
+        if (status == CLI_DONE && open_line && isatty(STDOUT_FILENO))
+            status = cli_write(STDOUT_FILENO, "standard output", "\n", 1);
+        return status;
+    }
+    int fd = open(cli->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return cli_fail(CLI_USAGE, "cannot open %s: %s", cli->output, strerror(errno));
+    enum cli_exit status = cli_write(fd, cli->output, bytes, len);
+    if (close(fd) != 0 && status == CLI_DONE)
+        status = cli_fail(CLI_USAGE, "cannot write to %s: %s", cli->output, strerror(errno));
+    return status;
 }
 
 bool cli_colour(const struct cli *cli, int fd)

@@ -22,34 +22,39 @@ struct row {
     int value;            /* of KIND_SET: what the field becomes */
     const char *argument; /* the choices of a choice */
     const char *default_text;
-    bool compile_only; /* for the commands that compile */
+    unsigned methods; /* bit set of 1 << enum bir_method; 0: an option of every command */
     bool takes_file;
     const char *help;
 };
 
 #define AT(field) offsetof(struct cli, field)
+#define M(method) (1u << BIR_METHOD_##method)
+#define EVERY     0u
+#define COMPILING ((1u << BIR_METHOD_COUNT) - 1)
 
 static const struct row rows[] = {
-    { "socket", 0, KIND_TEXT, AT(socket), 0, "PATH", NULL, false, true,
+    { "socket", 0, KIND_TEXT, AT(socket), 0, "PATH", NULL, EVERY, true,
       "socket of the daemon, instead of the default place (see roost sock)" },
-    { "daemon", 0, KIND_CHOICE, AT(daemon), 0, "auto|require|never|start", "auto", false, false,
+    { "daemon", 0, KIND_CHOICE, AT(daemon), 0, "auto|require|never|start", "auto", EVERY, false,
       "auto: use a daemon if one answers, else compile in process; require: fail without one; never: compile in "
       "process; "
       "start: start one when none answers" },
-    { "no-daemon", 0, KIND_SET, AT(daemon), CLI_DAEMON_NEVER, NULL, NULL, false, false, "the same as --daemon=never" },
-    { "format", 0, KIND_CHOICE, AT(format), 0, "|text|json|bin", NULL, false, false,
+    { "no-daemon", 0, KIND_SET, AT(daemon), CLI_DAEMON_NEVER, NULL, NULL, EVERY, false, "the same as --daemon=never" },
+    { "format", 0, KIND_CHOICE, AT(format), 0, "|text|json|bin", NULL, EVERY, false,
       "layout of results and diagnostics (default: text); of the result of encode: json (default), text or bin" },
-    { "timeout", 0, KIND_SECONDS, AT(timeout_ms), 0, "SECONDS", NULL, false, false,
+    { "timeout", 0, KIND_SECONDS, AT(timeout_ms), 0, "SECONDS", NULL, EVERY, false,
       "give up after this long; decimals are allowed (default: 600)" },
-    { "color", 0, KIND_CHOICE, AT(color), 0, "auto|always|never", "auto", false, false,
+    { "color", 0, KIND_CHOICE, AT(color), 0, "auto|always|never", "auto", EVERY, false,
       "colour of diagnostics; auto: on a terminal, unless NO_COLOR is set" },
-    { "output", 'o', KIND_TEXT, AT(output), 0, "FILE", NULL, true, true,
+    { "output", 'o', KIND_TEXT, AT(output), 0, "FILE", NULL, COMPILING, true,
       "write the result there instead of standard output" },
-    { "to", 0, KIND_CHOICE, AT(to), 0, "bir-json", "bir-json", true, false, "format that convert writes" },
-    { "verbose", 'v', KIND_FLAG, AT(verbose), 0, NULL, NULL, false, false,
+    { "to", 0, KIND_CHOICE, AT(to), 0, "bir-json", "bir-json", M(CONVERT), false, "format that convert writes" },
+    { "word", 0, KIND_FLAG, AT(word), 0, NULL, NULL, M(DECODE), false,
+      "the bytes are instruction words, as without --slot" },
+    { "verbose", 'v', KIND_FLAG, AT(verbose), 0, NULL, NULL, EVERY, false,
       "say on standard error who did the work, and how long it took" },
-    { "help", 'h', KIND_FLAG, AT(help), 0, NULL, NULL, false, false, "print help; after a command, its own" },
-    { "version", 'V', KIND_FLAG, AT(version), 0, NULL, NULL, false, false, "the same as the command version" },
+    { "help", 'h', KIND_FLAG, AT(help), 0, NULL, NULL, EVERY, false, "print help; after a command, its own" },
+    { "version", 'V', KIND_FLAG, AT(version), 0, NULL, NULL, EVERY, false, "the same as the command version" },
 };
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])
@@ -72,10 +77,42 @@ static bool same_name(const char *table, const char *name, size_t len)
     return at == len && !table[at];
 }
 
-/* The compiler's encode_format is our --format. */
-static bool is_ours(const struct bir_option *option)
+/* Options of the compiler that the command line shows in another way; shown NULL: by --format, or as an argument. */
+static const struct spelling {
+    const char *name;
+    const char *shown;
+    const char *argument;
+} spellings[] = {
+    { "encode_format", NULL, NULL },
+    { "report", NULL, NULL },
+    { "target", NULL, NULL },
+    { "explain_pair", "explain", "EARLIER,LATER" },
+    { "slot", "slot", "SLOT" },
+    { "passes", "passes", "PASS,..." },
+    { "print_after", "print_after", "PASS" },
+};
+
+static const struct spelling *find_spelling(const struct bir_option *option)
 {
-    return strcmp(option->name, "encode_format") == 0;
+    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
+        if (strcmp(spellings[i].name, option->name) == 0)
+            return &spellings[i];
+    return NULL;
+}
+
+/* NULL when there is no option of this kind on the command line. */
+static const char *spelling(const struct bir_option *option)
+{
+    const struct spelling *found = find_spelling(option);
+    return found ? found->shown : option->name;
+}
+
+/* What help shows for the value; NULL for a flag. */
+static const char *argument_of(const struct bir_option *option)
+{
+    static const char *const arguments[] = { NULL, "N", NULL, "TEXT" };
+    const struct spelling *found = find_spelling(option);
+    return found ? found->argument : option->choices ? option->choices : arguments[option->type];
 }
 
 static bool find(const char *name, size_t len, struct found *found)
@@ -88,7 +125,7 @@ static bool find(const char *name, size_t len, struct found *found)
             return true;
         }
     for (size_t i = 0; i < count; i++)
-        if (!is_ours(&table[i]) && same_name(table[i].name, name, len)) {
+        if (spelling(&table[i]) && same_name(spelling(&table[i]), name, len)) {
             found->compile = &table[i];
             return true;
         }
@@ -132,11 +169,16 @@ static enum cli_exit set_seconds(const struct row *row, uint32_t *field, const c
     return CLI_DONE;
 }
 
+static bool row_is_of(const struct row *row, const struct cli_command *command)
+{
+    return !row->methods || (command->method != BIR_METHOD_COUNT && row->methods & 1u << command->method);
+}
+
 static enum cli_exit apply_row(struct cli *cli, const struct found *found)
 {
     const struct row *row = found->row;
     void *field = (char *)cli + row->offset;
-    if (row->compile_only && cli->command->method == BIR_METHOD_COUNT)
+    if (!row_is_of(row, cli->command))
         return cli_fail(CLI_USAGE, "%s is not an option of %s", found->spelled, cli->command->name);
     switch (row->kind) {
     case KIND_FLAG: *(bool *)field = true; return CLI_DONE;
@@ -174,14 +216,20 @@ static void put_json_option(struct cli *cli, const struct bir_option *option, co
     bir_buf_putc(json, '"');
 }
 
+/* For messages, where a value that comes as an argument needs a name, too. */
+static const char *shown_name(const struct bir_option *option)
+{
+    return spelling(option) ? spelling(option) : option->name;
+}
+
 /* The compiler checks the value; only what it has accepted goes to the daemon. */
 static enum cli_exit set_compile(struct cli *cli, const struct bir_option *option, const char *value)
 {
     if (cli->command->method == BIR_METHOD_COUNT)
-        return cli_fail(CLI_USAGE, "--%s is not an option of %s", option->name, cli->command->name);
+        return cli_fail(CLI_USAGE, "--%s is not an option of %s", shown_name(option), cli->command->name);
     const char *problem = bir_compile_option_set(&cli->options, cli->command->method, option->name, value);
     if (problem)
-        return cli_fail(CLI_USAGE, "--%s=%s: %s", option->name, value, problem);
+        return cli_fail(CLI_USAGE, "--%s=%s: %s", shown_name(option), value, problem);
     put_json_option(cli, option, value);
     return CLI_DONE;
 }
@@ -205,25 +253,56 @@ static const struct bir_option *compile_option(const char *name)
     return NULL;
 }
 
-/* What follows from several options together. */
-static enum cli_exit settle(struct cli *cli, bool terminal)
+static bool method_has(const struct cli *cli, const char *option)
 {
-    static const char *const formats[] = { NULL, "text", "json", "bin" };
-    bool encode = cli->command->method == BIR_METHOD_ENCODE;
-    if (cli->format == CLI_FORMAT_BIN && !encode)
+    return cli->command->method != BIR_METHOD_COUNT && compile_option(option)->methods & 1u << cli->command->method;
+}
+
+/* --format goes to whichever option of the compiler says it for this method. */
+static enum cli_exit settle_format(struct cli *cli, bool terminal)
+{
+    static const char *const names[] = { NULL, "text", "json", "bin" };
+    static const char *const options[] = { "encode_format", "report" };
+    if (cli->format == CLI_FORMAT_BIN && cli->command->method != BIR_METHOD_ENCODE)
         return cli_fail(CLI_USAGE, "--format=bin is for encode");
-    if (cli->to && cli->command->method != BIR_METHOD_CONVERT)
-        return cli_fail(CLI_USAGE, "--to is for convert");
-    if (encode && formats[cli->format]) {
-        enum cli_exit status = set_compile(cli, compile_option("encode_format"), formats[cli->format]);
+    if (cli->format == CLI_FORMAT_BIN && terminal)
+        return cli_fail(CLI_USAGE, "bin is not for a terminal; give a file with -o");
+    for (size_t i = 0; i < 2 && names[cli->format]; i++) {
+        enum cli_exit status = CLI_DONE;
+        if (method_has(cli, options[i]))
+            status = set_compile(cli, compile_option(options[i]), names[cli->format]);
         if (status != CLI_DONE)
             return status;
     }
-    const struct bir_option *indent = compile_option("indent");
-    if (terminal && !cli->output && !cli->indent_given && cli->command->method != BIR_METHOD_COUNT &&
-        indent->methods & 1u << cli->command->method)
-        return set_compile(cli, indent, "2");
     return CLI_DONE;
+}
+
+/* JSON is indented for people; several reports are a line each. */
+static enum cli_exit settle_indent(struct cli *cli, bool terminal)
+{
+    bool json = method_has(cli, "report") ? cli->format == CLI_FORMAT_JSON
+                                          : cli->format == CLI_FORMAT_JSON || !method_has(cli, "encode_format") ||
+                                                cli->format == CLI_FORMAT_UNSET;
+    cli->several = cli->command->method == BIR_METHOD_HAZARDS && cli_names_several(cli);
+    if (cli->several && cli->indent_given)
+        return cli_fail(CLI_USAGE, "--indent is for one file; the reports of several are a line each");
+    if (terminal && json && !cli->indent_given && !cli->several && method_has(cli, "indent"))
+        return set_compile(cli, compile_option("indent"), "2");
+    return CLI_DONE;
+}
+
+/* What follows from several options together. */
+static enum cli_exit settle(struct cli *cli)
+{
+    bool terminal = cli_to_stdout(cli) && isatty(STDOUT_FILENO);
+    if (cli->word && cli->options.slot)
+        return cli_fail(CLI_USAGE, "--word and --slot exclude each other");
+    enum cli_exit status = settle_format(cli, terminal);
+    if (status == CLI_DONE)
+        status = settle_indent(cli, terminal);
+    if (status == CLI_DONE && method_has(cli, "target") && cli->word_count > 1)
+        status = set_compile(cli, compile_option("target"), cli->words[1]);
+    return status;
 }
 
 /* One option at argv[*at]; *at moves on when its value is the next word. */
@@ -248,18 +327,20 @@ static enum cli_exit split_option(int argc, char **argv, int *at, struct found *
     return CLI_DONE;
 }
 
-static enum cli_exit take_word(struct cli *cli, const char *word)
+/* The arguments gather at the start of argv, behind the read position. */
+static enum cli_exit take_word(struct cli *cli, char *word)
 {
     if (!cli->command) {
         cli->command = cli_find_command(word);
         return cli->command ? CLI_DONE : cli_fail(CLI_USAGE, "unknown command \"%s\"; see roost --help", word);
     }
-    if (!cli->command->takes_file)
+    size_t most = cli->command->most_words;
+    if (most == 0)
         return cli_fail(CLI_USAGE, "%s takes no argument, but \"%s\" follows", cli->command->name, word);
-    if (cli->file)
-        return cli_fail(CLI_USAGE, "%s takes one argument, but \"%s\" and \"%s\" follow", cli->command->name, cli->file,
-                        word);
-    cli->file = word;
+    if (cli->word_count >= most)
+        return cli_fail(CLI_USAGE, "%s takes %zu argument%s, but \"%s\" and \"%s\" follow", cli->command->name, most,
+                        most > 1 ? "s" : "", cli->words[cli->word_count - 1], word);
+    cli->words[cli->word_count++] = word;
     return CLI_DONE;
 }
 
@@ -269,8 +350,9 @@ enum cli_exit cli_parse(struct cli *cli, int argc, char **argv)
     size_t count = 0;
     bool options_end = false;
     enum cli_exit status = CLI_DONE;
+    cli->words = argv;
     for (int at = 1; at < argc && status == CLI_DONE; at++) {
-        const char *word = argv[at];
+        char *word = argv[at];
         if (!options_end && strcmp(word, "--") == 0)
             options_end = true;
         else if (options_end || word[0] != '-' || !word[1])
@@ -294,16 +376,14 @@ enum cli_exit cli_parse(struct cli *cli, int argc, char **argv)
     for (size_t i = 0; i < count && status == CLI_DONE; i++)
         status = apply(cli, &found[i]);
     if (status == CLI_DONE)
-        status = settle(cli, isatty(STDOUT_FILENO));
+        status = settle(cli);
     bir_buf_put(&cli->options_json, "}", 2);
     return status;
 }
 
 static bool view_row(const struct cli_command *command, const struct row *row, struct cli_option_view *view)
 {
-    if (command && row->compile_only && command->method == BIR_METHOD_COUNT)
-        return false;
-    if (command && strcmp(row->name, "to") == 0 && command->method != BIR_METHOD_CONVERT)
+    if (command && !row_is_of(row, command))
         return false;
     bool flag = row->kind == KIND_FLAG || row->kind == KIND_SET;
     *view = (struct cli_option_view){ .letter = row->letter,
@@ -320,19 +400,18 @@ static bool view_row(const struct cli_command *command, const struct row *row, s
 static bool view_compile(const struct cli_command *command, const struct bir_option *option,
                          struct cli_option_view *view)
 {
-    static const char *const arguments[] = { NULL, "N", NULL, "TEXT" };
-    if (is_ours(option) ||
+    if (!spelling(option) ||
         (command && (command->method == BIR_METHOD_COUNT || !(option->methods & 1u << command->method))))
         return false;
     bool indent = strcmp(option->name, "indent") == 0;
     *view = (struct cli_option_view){ .takes_value = option->type != BIR_OPTION_BOOL,
                                       .choices = option->choices,
-                                      .argument = option->choices ? option->choices : arguments[option->type],
+                                      .argument = argument_of(option),
                                       .default_text = indent                            ? "2 on a terminal, else 0"
                                                       : option->type == BIR_OPTION_BOOL ? NULL
                                                                                         : option->default_text,
                                       .help = option->help };
-    snprintf(view->name, sizeof view->name, "%s", option->name);
+    snprintf(view->name, sizeof view->name, "%s", spelling(option));
     for (char *c = view->name; *c; c++)
         if (*c == '_')
             *c = '-';
@@ -372,8 +451,8 @@ void cli_put_help(const struct cli_command *command, struct bir_buf *out)
     struct cli_option_view view;
     const struct cli_command *table = cli_commands(&count);
     if (command) {
-        bir_buf_printf(out, "usage: roost %s [OPTIONS]%s\n\n%s\n\nOptions:\n", command->name,
-                       command->takes_file ? " [FILE|-]" : "", command->summary);
+        bir_buf_printf(out, "usage: roost %s [OPTIONS]%s%s\n\n%s\n\nOptions:\n", command->name,
+                       command->arguments ? " " : "", command->arguments ? command->arguments : "", command->summary);
     } else {
         bir_buf_puts(out, "usage: roost COMMAND [OPTIONS] [FILE|-]\n\nCommands:\n");
         for (size_t i = 0; i < count; i++)
@@ -385,7 +464,7 @@ void cli_put_help(const struct cli_command *command, struct bir_buf *out)
     for (size_t i = 0; cli_option_at(command, i, &view); i++)
         put_option(&view, out);
     bir_buf_puts(out, "\nExit status: 0 done, 1 the input has errors, 2 usage, 3 a daemon is needed and unreachable,\n"
-                      "4 deadline or cancelled, 5 internal error.\n");
+                      "4 deadline or cancelled, 5 internal error. hazards: 1 findings, 6 undecided.\n");
 }
 
 void cli_put_man(struct bir_buf *out)
@@ -395,7 +474,8 @@ void cli_put_man(struct bir_buf *out)
     const struct cli_command *table = cli_commands(&count);
     bir_buf_puts(out, ".SH COMMANDS\n");
     for (size_t i = 0; i < count; i++)
-        bir_buf_printf(out, ".TP\n.B %s\n%s.\n", table[i].name, table[i].summary);
+        bir_buf_printf(out, ".TP\n.BR %s%s%s%s\n%s.\n", table[i].name, table[i].arguments ? " \" " : "",
+                       table[i].arguments ? table[i].arguments : "", table[i].arguments ? "\"" : "", table[i].summary);
     bir_buf_puts(out, ".SH OPTIONS\n");
     for (size_t i = 0; cli_option_at(NULL, i, &view); i++) {
         bir_buf_puts(out, ".TP\n");
