@@ -252,7 +252,37 @@ def table_growth():
         print(f'{kind:7} {method:8} ' + ' '.join(f'{v:10.0f}' for v in row) + f'   last/first {row[-1] / row[0]:.2f} (bound: within 10%)', flush=True)
 
 
-TABLES = {'read': table_read, 'lower': table_lower, 'encode': table_encode, 'warm': table_warm, 'merge': table_merge, 'growth': table_growth}
+def klr_module(count):
+    path = WORK / f'{count}.klr'
+    if not path.exists():
+        with open(path, 'wb') as out:
+            run(BENCH / 'generate_klr', count, stdout=out)
+    return path
+
+
+def instructions(*command):
+    """Instructions that a command executes, by callgrind, and what it prints."""
+    done = subprocess.run(['valgrind', '--tool=callgrind', '--callgrind-out-file=/dev/null', *(str(c) for c in command)], check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return int(re.search(r'Collected : (\d+)', done.stderr.decode()).group(1)), done.stdout
+
+
+def table_klr():
+    title('Reading and converting .klr')
+    sample = pathlib.Path(__file__).resolve().parent.parent / 'vectors' / 'klr' / 'flash_attention_2k.klr'
+    print(run(BENCH / 'bench_klr', sample, klr_module(200000)).decode(), end='')
+    if not shutil.which('valgrind'):
+        print('valgrind not installed: no instruction counts')
+        return
+    for step, bound in (('read', ''), ('convert', ' (bound: 40)')):
+        count, out = instructions(BENCH / 'bench_klr', 'once', step, sample)
+        print(f'flash_attention_2k: instructions a byte to the end of {step:8} {count / int(out.split()[0]):6.1f}{bound}', flush=True)
+    rows = [instructions(BENCH / 'bench_klr', 'once', 'convert', klr_module(count))[0] / count for count in (2000, 20000, 200000)]
+    print('instructions a statement of 2,000, 20,000 and 200,000: ' + ' '.join(f'{v:8.0f}' for v in rows) +
+          f'   last/first {rows[-1] / rows[0]:.2f} (bound: within 10%)', flush=True)
+
+
+TABLES = {'read': table_read, 'klr': table_klr, 'lower': table_lower, 'encode': table_encode, 'warm': table_warm, 'merge': table_merge, 'growth': table_growth}
 
 
 def main():
