@@ -273,6 +273,31 @@ class Daemon:
 
 
 
+class Place(unittest.TestCase):
+    """A directory and an environment without a daemon."""
+
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix='roost-cli-', dir='/tmp')
+        self.directory = pathlib.Path(self.temporary.name)
+        self.socket = self.directory / 'sock'
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def env(self, **more):
+        env = {k: v for k, v in os.environ.items() if k not in ('NO_COLOR', 'XDG_RUNTIME_DIR')}
+        return {**env, 'ROOST_SOCKET': str(self.socket), 'ROOST_DAEMON': ROOSTD, **more}
+
+    def run_roost(self, *arguments, input=None, socket=None, env=None, **more):
+        env = env or self.env(**({'ROOST_SOCKET': str(socket)} if socket else {}))
+        kind = {'input': input} if input is not None else {'stdin': subprocess.DEVNULL}
+        return subprocess.run([ROOST, *map(str, arguments)], capture_output=True, timeout=TIMEOUT, env=env, **kind, **more)
+
+    def expect(self, status, *arguments, **more):
+        result = self.run_roost(*arguments, **more)
+        self.assertEqual(result.returncode, status, (arguments, result.stderr[:2000], result.stdout[:200]))
+        return result
+
 
 def main():
     """Runs the calling module's tests and prints the count that tests/count_tests.py reads."""
