@@ -64,9 +64,24 @@ static void put_step(struct bir_buf *out, const struct bir_instruction *inst)
     bir_buf_putc(out, '\n');
 }
 
+static bool is_register_code(const struct bir_instruction *inst)
+{
+    return bir_opcode_flags(inst->opcode) & BIR_OPF_REGISTER;
+}
+
+/* Emitted code has the place in the source of the instruction it was emitted for. */
+static bool is_emitted_for(const struct bir_instruction *inst, const struct bir_instruction *consumer)
+{
+    return is_register_code(inst) && inst->source_offset == consumer->source_offset;
+}
+
+/* Copies that split_engines made of one register instruction share a place as well, but no consumer ends them. */
 static bool is_emitted(const struct bir_instruction *inst)
 {
-    return inst->source_offset == BIR_NO_SOURCE && (bir_opcode_flags(inst->opcode) & BIR_OPF_REGISTER);
+    const struct bir_instruction *next = inst;
+    while (next && is_emitted_for(next, inst))
+        next = next->next;
+    return next && next != inst && next->source_offset == inst->source_offset;
 }
 
 static bool reads_registers(const struct bir_instruction *inst)
@@ -82,7 +97,7 @@ static bool reads_registers(const struct bir_instruction *inst)
 static void put_program(struct bir_buf *out, const struct bir_instruction *inst)
 {
     const struct bir_instruction *first = inst;
-    while (first->prev && is_emitted(first->prev))
+    while (first->prev && is_emitted_for(first->prev, inst))
         first = first->prev;
     if (first == inst || !reads_registers(inst))
         return;
@@ -91,8 +106,7 @@ static void put_program(struct bir_buf *out, const struct bir_instruction *inst)
         put_step(out, first);
 }
 
-/* -----------------------------------------------------------------------------------------------------------------
- * targets */
+/* --- targets --- */
 
 static void explain_instruction(struct bir_buf *out, const struct bir_instruction *inst, const struct explanation *what)
 {
