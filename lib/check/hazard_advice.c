@@ -2,17 +2,16 @@
  * What is missing between two executions, what would mend it, and why an ordered pair is ordered.
  *
  * An update proves the completion of everything that is ordered before it. So the wait that orders a pair waits for the
- * first update behind the earlier access, on its own engine or queue if there is one, in the epoch that the later access
- * sees; the value is the least that proves this update or another one of the semaphore behind the access (T - A of
- * hazards.md 3.2). An update that itself waits for the later access is no help. In a loop body the value must be the
+ * first update behind the earlier access, on its own engine or queue if there is one, in the epoch that the later
+ * access sees; the value is the least that proves this update or another one of the semaphore behind the access (T - A
+ * of hazards.md 3.2). An update that itself waits for the later access is no help. In a loop body the value must be the
  * same in every iteration, so the semaphore has to be reset between the two copies.
  */
 #include <string.h>
 
 #include "check/hazard_internal.h"
 
-/* -------------------------------------------------------------------------------------------------------------------
- * words */
+/* ------------------------------------------------------------------------------------------------------------ words */
 
 static const char *engine_of(const struct hazard_exec *e)
 {
@@ -27,8 +26,7 @@ static uint32_t waiting_exec(const struct hazard_analysis *h, uint32_t exec)
     return h->execs.items[exec].trigger != HAZARD_NONE ? h->execs.items[exec].trigger : exec;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------
- * fix */
+/* -------------------------------------------------------------------------------------------------------------- fix */
 
 struct candidate {
     uint32_t update; /* HAZARD_NONE: none */
@@ -225,8 +223,7 @@ enum bir_status hazard_advise(struct hazard_analysis *h, struct bir_hazard_pair 
     return h->options->fix_hints ? find_fix(h, pair, &c) : BIR_OK;
 }
 
-/* -----------------------------------------------------------------------------------------------------------------
- * explain */
+/* ---------------------------------------------------------------------------------------------------------- explain */
 
 static const struct bir_str *name_of(const struct hazard_analysis *h, const char *text, uint32_t *number)
 {
