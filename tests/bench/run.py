@@ -2,6 +2,7 @@
 """Runs the measurements of run.sh. usage: run.py BUILD_DIR [TABLE...]"""
 import hashlib
 import json
+import math
 import os
 import pathlib
 import re
@@ -282,7 +283,27 @@ def table_klr():
           f'   last/first {rows[-1] / rows[0]:.2f} (bound: within 10%)', flush=True)
 
 
-TABLES = {'read': table_read, 'klr': table_klr, 'lower': table_lower, 'encode': table_encode, 'warm': table_warm, 'merge': table_merge, 'growth': table_growth}
+def dump(count):
+    path = WORK / f'dump-{count}.json'
+    if not path.exists():
+        with open(path, 'wb') as out:
+            run(BENCH / 'generate_dump', count, stdout=out)
+    return path
+
+
+def table_hazards():
+    title('Hazard analysis of clean dumps, reading included (CPU time)')
+    sizes = (5000, 20000, 80000, 320000)
+    times = []
+    for count in sizes:
+        out = run(BENCH / 'bench_hazards', dump(count)).decode()
+        print(out, end='', flush=True)
+        times.append(float(re.search(r'total +([0-9.]+) s', out).group(1)))
+        dump(count).unlink()
+    print(f'  growth exponent from {sizes[0]} to {sizes[-1]}: {math.log(times[-1] / times[0]) / math.log(sizes[-1] / sizes[0]):.2f} (bound: 1.15)')
+
+
+TABLES = {'read': table_read, 'hazards': table_hazards, 'klr': table_klr, 'lower': table_lower, 'encode': table_encode, 'warm': table_warm, 'merge': table_merge, 'growth': table_growth}
 
 
 def main():
