@@ -49,7 +49,10 @@ static enum bir_status unplaced(struct builder *b, const struct bir_argument *ar
     const struct bir_instruction *owner = h->execs.items[b->exec].inst;
     if (!hazard_rule(h, HAZARD_RULE_UNPLACED))
         return BIR_OK;
-    const char *storage = arg->location && arg->location->name ? arg->location->name->text : "?";
+    const struct bir_prop *memref = arg->rare ? bir_props_find(arg->rare->props, "memref") : NULL;
+    const char *storage = arg->location && arg->location->name       ? arg->location->name->text
+                          : memref && memref->type == BIR_VALUE_TEXT ? memref->u.s->text
+                                                                     : "?";
     if (b->inst == owner)
         return hazard_reason(h, arg->source_offset, "%s[%u] of %s (%s): %s", lists[arg->role],
                              (unsigned)bir_argument_position(arg), hazard_name(owner), storage, why);
@@ -523,6 +526,24 @@ static const struct bir_set *own_set(const struct builder *b, const struct bir_a
     return own ? own : set;
 }
 
+/* Every location of the set, or the one that the operand names beside it (5.6). */
+static enum bir_status add_register_ap(struct builder *b, const struct bir_argument *arg)
+{
+    if (!arg->location || arg->location->tag != BIR_STORAGE_SET)
+        return unplaced(b, arg, "the set is not known");
+    const struct bir_set *set = own_set(b, arg);
+    const struct bir_prop *memref = arg->rare ? bir_props_find(arg->rare->props, "memref") : NULL;
+    const struct bir_str *only = memref && memref->type == BIR_VALUE_TEXT ? memref->u.s : NULL;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < set->locations.count; i++) {
+        if (only && set->locations.items[i]->base.name != only)
+            continue;
+        BIR_TRY(access_location(b, set->locations.items[i], NULL, arg));
+        n++;
+    }
+    return n > 0 ? BIR_OK : unplaced(b, arg, "the location is not known");
+}
+
 static enum bir_status add_operand(struct builder *b, const struct bir_argument *arg)
 {
     switch ((enum bir_argument_kind)arg->kind) {
@@ -533,14 +554,7 @@ static enum bir_status add_operand(struct builder *b, const struct bir_argument 
         bool is_runtime = arg->rare && arg->rare->dynamic;
         return access_location(b, own_location(b, arg), is_runtime ? NULL : ap, arg);
     }
-    case BIR_ARG_REGISTER_AP: {
-        if (!arg->location || arg->location->tag != BIR_STORAGE_SET)
-            return unplaced(b, arg, "the set is not known");
-        const struct bir_set *set = own_set(b, arg);
-        for (uint32_t i = 0; i < set->locations.count; i++)
-            BIR_TRY(access_location(b, set->locations.items[i], NULL, arg));
-        return BIR_OK;
-    }
+    case BIR_ARG_REGISTER_AP: return add_register_ap(b, arg);
     case BIR_ARG_SYMBOLIC_AP: return unplaced(b, arg, "a symbolic_ap has no address yet");
     default: return BIR_OK; /* immediates and registers (5.5) */
     }
