@@ -24,6 +24,7 @@
 #include "check/validation.h"
 #include "codegen/codegen.h"
 #include "compile_explain.h"
+#include "compile_inspect.h"
 #include "isa/decode.h"
 #include "isa/encode.h"
 #include "klr/klr.h"
@@ -114,13 +115,18 @@ static enum bir_status load_klr(struct job *job)
     return status;
 }
 
+static enum bir_status check_size(struct job *job)
+{
+    const struct bir_compile_request *request = job->request;
+    if (request->input_len <= job->limits->input_bytes)
+        return BIR_OK;
+    return bir_fail_limit(&job->result->diags, "input-too-large", BIR_NO_OFFSET, "raise the limit, or split the module",
+                          "the input has %zu bytes, the limit is %zu", request->input_len, job->limits->input_bytes);
+}
+
 static enum bir_status load(struct job *job)
 {
     const struct bir_compile_request *request = job->request;
-    if (request->input_len > job->limits->input_bytes)
-        return bir_fail_limit(&job->result->diags, "input-too-large", BIR_NO_OFFSET,
-                              "raise the limit, or split the module", "the input has %zu bytes, the limit is %zu",
-                              request->input_len, job->limits->input_bytes);
     job->format = request->options.format != BIR_INPUT_AUTO ? request->options.format
                                                             : bir_input_detect(request->input, request->input_len);
     BIR_TRY(job->format == BIR_INPUT_KLR ? load_klr(job) : load_json(job));
@@ -298,6 +304,22 @@ static bool is_hex_text(const char *text, size_t len)
     return true;
 }
 
+/* The input of methods that take bytes, parsed when it is hex text. */
+static enum bir_status input_bytes(struct job *job, const uint8_t **bytes, size_t *len)
+{
+    const struct bir_compile_request *request = job->request;
+    *bytes = request->input;
+    *len = request->input_len;
+    if (request->options.bytes != BIR_BYTES_HEX &&
+        (request->options.bytes != BIR_BYTES_AUTO || !is_hex_text(request->input, *len)))
+        return BIR_OK;
+    uint8_t *parsed = bir_arena_alloc(&job->result->arena, BIR_MEM_OTHER, *len / 2 + 1);
+    if (!parsed)
+        return bir_arena_failure(&job->result->arena);
+    *bytes = parsed;
+    return isa_parse_hex(request->input, *len, parsed, *len / 2 + 1, len, &job->result->diags);
+}
+
 static enum bir_status decode(struct job *job)
 {
     const struct bir_compile_request *request = job->request;
@@ -308,17 +330,9 @@ static enum bir_status decode(struct job *job)
         .json = request->options.report == BIR_REPORT_JSON,
         .indent = request->options.indent,
     };
-    const uint8_t *bytes = request->input;
-    size_t len = request->input_len;
-    bool hex = request->options.bytes == BIR_BYTES_HEX ||
-               (request->options.bytes == BIR_BYTES_AUTO && is_hex_text(request->input, len));
-    if (hex) {
-        uint8_t *parsed = bir_arena_alloc(&job->result->arena, BIR_MEM_OTHER, len / 2 + 1);
-        if (!parsed)
-            return bir_arena_failure(&job->result->arena);
-        BIR_TRY(isa_parse_hex(request->input, len, parsed, len / 2 + 1, &len, &job->result->diags));
-        bytes = parsed;
-    }
+    const uint8_t *bytes;
+    size_t len;
+    BIR_TRY(input_bytes(job, &bytes, &len));
     return isa_decode(bytes, len, &options, &job->result->diags, &job->result->output);
 }
 
@@ -329,10 +343,34 @@ static enum bir_status explain(struct job *job)
                        &job->result->diags, &job->result->output);
 }
 
+static enum bir_status inspect(struct job *job)
+{
+    const struct bir_compile_options *options = &job->request->options;
+    struct bir_inspect_options inspection = {
+        .image = options->image,
+        .target = options->target,
+        .json = options->report == BIR_REPORT_JSON,
+        .binary = options->binary,
+        .indent = options->indent,
+        .cancel = job->cancel,
+    };
+    const uint8_t *bytes;
+    size_t len;
+    if (!options->image)
+        return bir_inspect_module(job->module, &inspection, job->limits->arena_bytes, &job->result->diags,
+                                  &job->result->output);
+    BIR_TRY(input_bytes(job, &bytes, &len));
+    return bir_inspect_images(bytes, len, &inspection, job->limits->arena_bytes, &job->result->diags,
+                              &job->result->output);
+}
+
 static enum bir_status run(struct job *job)
 {
+    BIR_TRY(check_size(job));
     if (job->request->method == BIR_METHOD_DECODE)
         return decode(job);
+    if (job->request->method == BIR_METHOD_INSPECT && job->request->options.image)
+        return inspect(job);
     BIR_TRY(load(job));
     switch (job->request->method) {
     case BIR_METHOD_LOWER: BIR_TRY(lower(job)); return write_module(job);
@@ -341,6 +379,7 @@ static enum bir_status run(struct job *job)
     case BIR_METHOD_CONVERT: return convert(job);
     case BIR_METHOD_HAZARDS: return hazards(job);
     case BIR_METHOD_CHECK: return verify(job);
+    case BIR_METHOD_INSPECT: return inspect(job);
     case BIR_METHOD_DECODE:
     case BIR_METHOD_COUNT: break;
     }

@@ -24,6 +24,7 @@ enum bir_method {
     BIR_METHOD_HAZARDS,
     BIR_METHOD_EXPLAIN,
     BIR_METHOD_DECODE, /* input: hex text, words, or a file of encode's bin format */
+    BIR_METHOD_INSPECT, /* input: a module, or with the option image an image file, an object's bytes, or hex text */
     BIR_METHOD_COUNT
 };
 const char *bir_method_name(enum bir_method method);
@@ -51,12 +52,14 @@ struct bir_compile_options {
     const char *passes;       /* comma-separated pass names, NULL = default pipeline */
     const char *print_after;  /* a pass name or "all", NULL = nothing; dumps go to result->dumps */
     const char *allocate;     /* "first-fit" (default when NULL) or "best-fit" */
-    int report;               /* enum bir_report_format: layout of hazards, explain and decode */
+    int report;               /* enum bir_report_format: layout of hazards, explain, decode and inspect */
     bool fix_hints;           /* hazards: the smallest wait that would order each pair */
     const char *explain_pair; /* hazards: "EARLIER,LATER", names of two instructions; NULL = none */
-    const char *target;       /* explain: "INSTRUCTION", or one operand "INSTRUCTION/ins/0"; NULL = every instruction */
+    const char *target;       /* explain, inspect: "INSTRUCTION", or an operand "INSTRUCTION/ins/0"; NULL = every one */
     const char *slot;         /* decode: name of a descriptor slot; NULL = instruction words */
-    int bytes;                /* decode: enum bir_bytes_format */
+    int bytes;                /* decode, inspect of images: enum bir_bytes_format */
+    const char *image;        /* inspect: the input is images of this kind (or "auto"), not a module; NULL = a module */
+    bool binary;              /* inspect: write image files */
 };
 enum bir_check_mode { BIR_CHECK_SAMPLE, BIR_CHECK_FULL, BIR_CHECK_OFF };
 enum bir_report_format { BIR_REPORT_TEXT, BIR_REPORT_JSON };

@@ -12,13 +12,14 @@
 #include <string.h>
 
 #include "bir/enums.h"
+#include "compile_inspect.h"
 #include "isa/descriptor.h"
 #include "passes/pass.h"
 
 #define M(method) (1u << BIR_METHOD_##method)
 #define LOWERING  (M(LOWER) | M(ENCODE) | M(EXPLAIN))
-#define MODULES   (LOWERING | M(CONVERT) | M(CHECK) | M(HAZARDS)) /* methods that read a module */
-#define REPORTS   (M(HAZARDS) | M(EXPLAIN) | M(DECODE))
+#define MODULES   (LOWERING | M(CONVERT) | M(CHECK) | M(HAZARDS) | M(INSPECT)) /* methods that read a module */
+#define REPORTS   (M(HAZARDS) | M(EXPLAIN) | M(DECODE) | M(INSPECT))
 #define ALL       (MODULES | M(DECODE))
 #define AT(field) offsetof(struct bir_compile_options, field)
 
@@ -54,12 +55,15 @@ static const struct bir_option option_table[] = {
       AT(fix_hints) },
     { "explain_pair", BIR_OPTION_TEXT, NULL, "", M(HAZARDS), "EARLIER,LATER: what orders these two instructions",
       AT(explain_pair) },
-    { "target", BIR_OPTION_TEXT, NULL, "", M(EXPLAIN),
+    { "target", BIR_OPTION_TEXT, NULL, "", M(EXPLAIN) | M(INSPECT),
       "INSTRUCTION, or one operand of it as INSTRUCTION/ins/0; every instruction when empty", AT(target) },
     { "slot", BIR_OPTION_TEXT, NULL, "", M(DECODE), "descriptor slot of the bytes, such as TENSOR3D; words when empty",
       AT(slot) },
-    { "bytes", BIR_OPTION_CHOICE, "auto|hex|binary", "auto", M(DECODE),
+    { "bytes", BIR_OPTION_CHOICE, "auto|hex|binary", "auto", M(DECODE) | M(INSPECT),
       "how the input spells bytes; auto: hex when it holds only hex digits and space", AT(bytes) },
+    { "image", BIR_OPTION_TEXT, NULL, "", M(INSPECT),
+      "the input is an object of this kind, such as physical_ap, or auto: an image file or its bare bytes", AT(image) },
+    { "binary", BIR_OPTION_BOOL, NULL, "false", M(INSPECT), "write image files instead of a report", AT(binary) },
 };
 
 #define INDENT_MAX 16
@@ -71,7 +75,7 @@ const struct bir_option *bir_option_table(size_t *count)
 }
 
 static const char *const method_names[BIR_METHOD_COUNT] = { "lower",   "encode",  "convert", "check",
-                                                            "hazards", "explain", "decode" };
+                                                            "hazards", "explain", "decode", "inspect" };
 
 const char *bir_method_name(enum bir_method method)
 {
@@ -180,6 +184,8 @@ static const char *set_text(struct bir_compile_options *options, const struct bi
         problem = "no such descriptor slot";
     else if (row->offset == AT(explain_pair) && *value && !strchr(value, ','))
         problem = "not two names with a comma between";
+    else if (row->offset == AT(image) && *value)
+        problem = bir_inspect_kind_problem(value);
     const char *kept = *value ? value : NULL;
     if (!problem)
         memcpy((char *)options + row->offset, &kept, sizeof(kept));

@@ -9,6 +9,7 @@
  */
 #include <assert.h>
 
+#include "bir/immediate.h"
 #include "bir/instruction.h"
 
 static const struct bir_argument_class classes[] = {
@@ -38,6 +39,12 @@ const struct bir_argument_class *bir_argument_class_by_wire(const char *wire, si
     if (len == strlen("symbolic_pwap") && memcmp(wire, "symbolic_pwap", len) == 0)
         return bir_argument_class_of(BIR_ARG_SYMBOLIC_AP);
     return NULL;
+}
+
+const char *bir_role_name(enum bir_role role)
+{
+    static const char *const names[BIR_ROLE_COUNT] = { "ins", "indirection_ins", "outs" };
+    return names[role];
 }
 
 /* Role lists */
@@ -269,19 +276,6 @@ struct bir_physical_ap *bir_add_physical_ap(struct bir_module *module, struct bi
     return ap;
 }
 
-/* The value as an operand of the dtype holds it (module.h, struct bir_imm_value). */
-static uint64_t immediate_bits(enum bir_dtype dtype, int64_t value)
-{
-    uint32_t width = 8 * bir_dtype_bytes((uint8_t)dtype);
-    bool is_signed = dtype == BIR_DTYPE_INT8 || dtype == BIR_DTYPE_INT16 || dtype == BIR_DTYPE_INT32;
-    if (width >= 64)
-        return (uint64_t)value;
-    uint64_t low = (uint64_t)value & ((UINT64_C(1) << width) - 1);
-    if (is_signed && low >> (width - 1))
-        return low | ~((UINT64_C(1) << width) - 1);
-    return low;
-}
-
 struct bir_imm_value *bir_add_imm_int(struct bir_module *module, struct bir_instruction *inst, enum bir_dtype dtype,
                                       int64_t value)
 {
@@ -289,7 +283,7 @@ struct bir_imm_value *bir_add_imm_int(struct bir_module *module, struct bir_inst
     if (!arg)
         return NULL;
     struct bir_imm_value *imm = (struct bir_imm_value *)arg;
-    imm->bits = immediate_bits(dtype, value);
+    imm->bits = bir_immediate_bits(arg->dtype, value);
     return imm;
 }
 

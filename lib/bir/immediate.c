@@ -121,3 +121,15 @@ void bir_immediate_write(struct bir_json_writer *w, uint8_t dtype, uint64_t bits
     default: bir_json_put_u64(w, bits); break;
     }
 }
+
+uint64_t bir_immediate_bits(uint8_t dtype, int64_t value)
+{
+    uint32_t width = 8 * bir_dtype_bytes(dtype);
+    bool is_signed = dtype == BIR_DTYPE_INT8 || dtype == BIR_DTYPE_INT16 || dtype == BIR_DTYPE_INT32;
+    if (width >= 64)
+        return (uint64_t)value;
+    uint64_t low = (uint64_t)value & ((UINT64_C(1) << width) - 1);
+    if (is_signed && low >> (width - 1))
+        return low | ~((UINT64_C(1) << width) - 1);
+    return low;
+}

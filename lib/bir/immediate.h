@@ -14,4 +14,7 @@ enum bir_status bir_immediate_read(struct bir_json_reader *r, uint8_t dtype, boo
 /* Writes what bir_immediate_read read. */
 void bir_immediate_write(struct bir_json_writer *w, uint8_t dtype, uint64_t bits);
 
+/* The value as an operand of the dtype holds it (module.h, struct bir_imm_value): cut to the width, then extended. */
+uint64_t bir_immediate_bits(uint8_t dtype, int64_t value);
+
 #endif

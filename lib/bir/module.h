@@ -476,6 +476,7 @@ struct bir_argument_class {
 };
 const struct bir_argument_class *bir_argument_class_of(enum bir_argument_kind kind);
 const struct bir_argument_class *bir_argument_class_by_wire(const char *wire, size_t len); /* accepts symbolic_pwap */
+const char *bir_role_name(enum bir_role role); /* "ins", "indirection_ins", "outs" */
 
 /* A new operand of the kind at the end of the role's list (immediates: always ins). NULL on allocation failure; inst must not be NULL and
  * kind must have a class (asserted: callers check outside input with bir_argument_class_of). */

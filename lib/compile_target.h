@@ -1,0 +1,21 @@
+/* The option target: an instruction by name, or one operand of it. */
+#ifndef BIR_COMPILE_TARGET_H
+#define BIR_COMPILE_TARGET_H
+
+#include "bir/module.h"
+
+struct bir_target {
+    const char *name; /* of instructions, borrowed; NULL: any */
+    size_t name_len;
+    int role; /* enum bir_role, -1: all operands */
+    uint32_t position;
+};
+
+/* "NAME", "NAME/ins/0", "NAME/indirection_ins/1", "NAME/outs/0"; NULL or "" means every instruction. Names may hold
+ * slashes. */
+struct bir_target bir_target_parse(const char *text);
+
+/* Whether the instruction has the name, and the operand if one is asked for. */
+bool bir_target_is(const struct bir_target *target, const struct bir_instruction *inst);
+
+#endif
