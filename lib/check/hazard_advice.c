@@ -146,18 +146,21 @@ static const char *fix_text(struct hazard_analysis *h, const struct bir_hazard_p
                             const struct bir_hazard_fix *fix)
 {
     const char *later = hazard_name(h->execs.items[waiting_exec(h, pair->later.position)].inst);
-    const char *place = pair->carried ? "in the loop body, before a reset of it, on the engine of" : "in";
-    const char *body = pair->later.iteration ? ", and reset the semaphore in the body" : "";
+    const char *where = pair->carried ? "in the loop body, before the reset of it, on the engine of" : "in";
+    const char *anew = pair->carried           ? "in the loop body on the engine of"
+                       : pair->later.iteration ? "(reset in the loop body) in"
+                                               : "in";
     if (!fix->found)
         return bir_arena_printf(h->arena, "no semaphore is free: order %s behind %s by a barrier", later,
                                 hazard_name(pair->earlier.inst));
     if (fix->on_update)
         return bir_arena_printf(h->arena, "wait for semaphore %lld >= %lld (update of %s) %s %s",
-                                (long long)fix->semaphore, (long long)fix->value, hazard_name(fix->update), place,
+                                (long long)fix->semaphore, (long long)fix->value, hazard_name(fix->update), where,
                                 later);
     return bir_arena_printf(h->arena, "let %s update semaphore %lld by %lld, and wait for %lld >= %lld %s %s%s",
                             hazard_name(fix->update), (long long)fix->semaphore, (long long)fix->value,
-                            (long long)fix->semaphore, (long long)fix->value, place, later, body);
+                            (long long)fix->semaphore, (long long)fix->value, anew, later,
+                            pair->carried ? ", then reset it" : "");
 }
 
 static enum bir_status find_fix(struct hazard_analysis *h, struct bir_hazard_pair *pair, const struct candidate *c)
