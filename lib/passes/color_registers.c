@@ -147,6 +147,9 @@ static void store_colours(const struct colouring *c, struct bir_pass_stats *stat
         if (base + reg->num_physical > stats->peak_physical_registers)
             stats->peak_physical_registers = base + reg->num_physical;
     }
+    uint64_t percent = stats->peak_physical_registers * 100 / c->colours;
+    if (percent > stats->register_utilisation_percent)
+        stats->register_utilisation_percent = percent;
 }
 
 /* Text "a, b, c" of the registers live at the peak of the engine. */
@@ -203,14 +206,17 @@ static enum bir_status spill_failed(struct colouring *c, struct bir_spiller *spi
                                     bool *progress)
 {
     BIR_VEC(struct bir_register *) regs = { 0 };
+    uint64_t score = 0; /* lowering.md 11 item 7: sum of the spilled costs, lower is better */
     for (uint32_t i = 0; i < c->live.nodes.count; i++) {
         if (c->base[c->number[c->representative[i]]] != BIR_NO_COLOUR ||
             c->live.nodes.items[i].cost == BIR_COST_INFINITE)
             continue;
         if (!bir_vec_push(c->live.context->scratch, &regs, c->live.nodes.items[i].reg))
             return bir_arena_failure(c->live.context->scratch);
+        score = add_cost(score, c->live.nodes.items[i].cost);
     }
     *progress = regs.count > 0;
+    c->live.context->stats->spill_score = add_cost(c->live.context->stats->spill_score, score);
     return *progress ? bir_spiller_spill(spiller, c->live.function, regs.items, regs.count, diags) : BIR_OK;
 }
 

@@ -27,7 +27,9 @@
     X(coloured_registers, "coloured_registers")                                                                        \
     X(coalesced_moves, "coalesced_moves")                                                                              \
     X(peak_physical_registers, "peak_physical_registers")                                                              \
+    X(register_utilisation_percent, "register_utilisation_percent")                                                    \
     X(spilled_registers, "spilled_registers")                                                                          \
+    X(spill_score, "spill_score")                                                                                      \
     X(lowered_loops, "lowered_loops")
 
 struct bir_pass_stats {

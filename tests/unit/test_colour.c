@@ -409,6 +409,7 @@ START_TEST(programs_keep_their_meaning)
         program_random(&p, seed + 1000 * (uint64_t)_i, 12 + (uint32_t)(seed % 20), 120);
         check_program(&p, 62, &stats);
         ck_assert_uint_eq(stats.spilled_registers, 0);
+        ck_assert_uint_eq(stats.spill_score, 0);
         bir_module_free(p.module);
     }
 }
@@ -423,6 +424,9 @@ START_TEST(spilled_programs_keep_their_meaning)
         program_random(&p, seed + 1000 * (uint64_t)_i, 12 + (uint32_t)(seed % 20), 120);
         check_program(&p, 9, &stats);
         spilled += stats.spilled_registers;
+        /* A register costs at least its definition (lowering.md 11 item 7). */
+        ck_assert_uint_ge(stats.spill_score, stats.spilled_registers);
+        ck_assert_uint_eq(stats.register_utilisation_percent, stats.peak_physical_registers * 100 / 9);
         bir_module_free(p.module);
     }
     ck_assert_uint_gt(spilled, 40);
