@@ -17,6 +17,7 @@ struct cache_entry {
     struct bir_digest key;
     enum cache_kind kind;
     struct blob *blob;
+    uint64_t trusted_ms; /* until then the last check counts */
     struct cache_entry *chain;
     struct cache_entry *newer;
     struct cache_entry *older;
@@ -85,7 +86,15 @@ void cache_deinit(struct cache *cache)
     cache->bucket_count = 0;
 }
 
-struct blob *cache_get(struct cache *cache, enum cache_kind kind, const struct bir_digest *key)
+static bool is_intact(struct cache_entry *entry, uint64_t now_ms)
+{
+    if (now_ms < entry->trusted_ms)
+        return true;
+    entry->trusted_ms = now_ms + CACHE_TRUST_MS;
+    return blob_intact(entry->blob);
+}
+
+struct blob *cache_get(struct cache *cache, enum cache_kind kind, const struct bir_digest *key, uint64_t now_ms)
 {
     struct cache_counters *counters = &cache->counters[kind];
     struct cache_entry **link = cache->buckets ? find(cache, kind, key) : NULL;
@@ -94,7 +103,7 @@ struct blob *cache_get(struct cache *cache, enum cache_kind kind, const struct b
         return NULL;
     }
     struct cache_entry *entry = *link;
-    if (!blob_intact(entry->blob)) {
+    if (!is_intact(entry, now_ms)) {
         counters->corrupt++;
         counters->misses++;
         remove_at(cache, link);

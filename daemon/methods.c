@@ -261,7 +261,7 @@ static struct blob *find_source(const struct call *call, const json_t *module, c
         source->charge = charge;
         return source;
     }
-    struct blob *source = cache_get(&call->server->cache, CACHE_SOURCE, digest);
+    struct blob *source = cache_get(&call->server->cache, CACHE_SOURCE, digest, uv_now(&call->server->loop));
     if (source)
         return blob_ref(source);
     refuse(call, PROTO_ERROR_NOT_FOUND, "the daemon does not have this module; send its bytes as the payload");
@@ -319,7 +319,7 @@ static void handle_compile(const struct call *call)
         return;
     bir_compile_key(&digest, call->method, &request.options, &request.key);
     remember(call, &request.key);
-    struct blob *answer = cache_get(&call->server->cache, CACHE_ANSWER, &request.key);
+    struct blob *answer = cache_get(&call->server->cache, CACHE_ANSWER, &request.key, uv_now(&call->server->loop));
     if (answer) {
         call->server->metrics.answers_l1++;
         session_reply_answer(call->session, &call->message->id, "l1", answer);
@@ -437,7 +437,7 @@ static bool answer_repeated(struct session *session, const struct proto_frame *f
         prefix ? memo_find(&server->memo, frame->json + prefix, frame->json_len - prefix) : NULL;
     if (!slot || session_find_open(session, &id))
         return false;
-    struct blob *answer = cache_get(&server->cache, CACHE_ANSWER, &slot->key);
+    struct blob *answer = cache_get(&server->cache, CACHE_ANSWER, &slot->key, uv_now(&server->loop));
     if (!answer)
         return false;
     count_request(&server->metrics, (enum bir_method)slot->method);

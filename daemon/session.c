@@ -20,8 +20,10 @@
 #include "daemon/log.h"
 #include "daemon/methods.h"
 
-/* Holds the head of any reply with an integer id; a longer one goes to the heap. */
-#define HEAD_BYTES 512
+/* The head of a reply without its id has some 130 bytes; an id of 256, the most that the limit allows, has six for each
+ * when it is escaped, and two quotes. */
+#define HEAD_BYTES 256
+#define ID_BYTES   (6 * 256 + 2)
 
 struct output {
     uv_write_t write;
@@ -172,36 +174,63 @@ void session_reply_error(struct session *session, const struct proto_id *id, int
     bir_buf_deinit(&json);
 }
 
-/* The usual id is a small integer: no buffer is allocated for it. */
-static size_t put_head(char *head, size_t size, const struct proto_id *id, const char *cache, const struct blob *answer)
+static char *append(char *at, const char *text, size_t len)
 {
-    char number[24];
-    const char *id_text = number;
+    memcpy(at, text, len);
+    return at + len;
+}
+
+#define APPEND_LITERAL(at, literal) append(at, literal, sizeof(literal) - 1)
+
+/* 20 characters at most. */
+static char *append_number(char *at, int64_t number)
+{
+    char digits[20];
+    size_t first = sizeof digits;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do
+        digits[--first] = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (number < 0)
+        *at++ = '-';
+    return append(at, digits + first, sizeof digits - first);
+}
+
+/* At most ID_BYTES; NULL when there is no memory. The usual id is a number, which needs no allocation. */
+static char *append_id(char *at, const struct proto_id *id)
+{
+    if (id->kind == PROTO_ID_INTEGER)
+        return append_number(at, id->number);
     struct bir_buf escaped;
     bir_buf_init(&escaped, 0);
-    if (id->kind == PROTO_ID_INTEGER) {
-        snprintf(number, sizeof number, "%lld", (long long)id->number);
-    } else {
-        proto_put_id(&escaped, id);
-        bir_buf_putc(&escaped, '\0');
-        id_text = escaped.status == BIR_OK ? escaped.data : NULL;
-    }
-    int len = -1;
-    if (id_text && answer->error)
-        len = snprintf(head, size, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":", id_text);
-    else if (id_text)
-        len = snprintf(head, size, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"digest\":\"%s\",\"cache\":\"%s\"",
-                       id_text, answer->module_hex, cache);
+    proto_put_id(&escaped, id);
+    at = escaped.status == BIR_OK ? append(at, escaped.data, escaped.len) : NULL;
     bir_buf_deinit(&escaped);
-    return len > 0 ? (size_t)len : 0;
+    return at;
+}
+
+/* Length of the head, 0 when there is no memory. */
+static size_t put_head(char *head, const struct proto_id *id, const char *cache, const struct blob *answer)
+{
+    char *at = append_id(APPEND_LITERAL(head, "{\"jsonrpc\":\"2.0\",\"id\":"), id);
+    if (!at)
+        return 0;
+    if (answer->error) {
+        at = APPEND_LITERAL(at, ",\"error\":");
+    } else {
+        at = APPEND_LITERAL(at, ",\"result\":{\"digest\":\"");
+        at = append(at, answer->module_hex, BIR_DIGEST_HEX_CHARS);
+        at = APPEND_LITERAL(at, "\",\"cache\":\"");
+        at = append(at, cache, strlen(cache));
+        *at++ = '"';
+    }
+    return (size_t)(at - head);
 }
 
 void session_reply_answer(struct session *session, const struct proto_id *id, const char *cache, struct blob *answer)
 {
-    /* An escaped id has at most six bytes for each of its 256. */
-    char head[PROTO_FRAME_HEADER_BYTES + HEAD_BYTES + 6 * 256];
-    size_t head_len =
-        put_head(head + PROTO_FRAME_HEADER_BYTES, sizeof head - PROTO_FRAME_HEADER_BYTES, id, cache, answer);
+    char head[PROTO_FRAME_HEADER_BYTES + HEAD_BYTES + ID_BYTES];
+    size_t head_len = put_head(head + PROTO_FRAME_HEADER_BYTES, id, cache, answer);
     if (head_len == 0 || answer->text_len > UINT32_MAX - head_len) {
         session_close(session);
         return;

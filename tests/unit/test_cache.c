@@ -38,7 +38,7 @@ static void put(struct cache *cache, enum cache_kind kind, unsigned n, size_t le
 static bool has(struct cache *cache, enum cache_kind kind, unsigned n)
 {
     struct bir_digest key = key_of(n);
-    struct blob *blob = cache_get(cache, kind, &key);
+    struct blob *blob = cache_get(cache, kind, &key, 0);
     return blob && blob->data[0] == (char)(n & 0xff);
 }
 
@@ -109,15 +109,23 @@ START_TEST(damage_is_a_counted_miss)
     char *text = strdup("{}");
     struct blob *blob = blob_new(calloc(1, 100), 100, text, 2, &key);
     cache_put(&cache, CACHE_ANSWER, &key, blob);
-    ck_assert_ptr_eq(cache_get(&cache, CACHE_ANSWER, &key), blob);
+    uint64_t now_ms = 0;
     for (int part = 0; part < 2; part++) {
         char *byte = part ? &blob->text[1] : &blob->data[99];
         cache_put(&cache, CACHE_ANSWER, &key, blob);
         *byte ^= 1;
-        ck_assert_ptr_null(cache_get(&cache, CACHE_ANSWER, &key));
+        ck_assert_ptr_null(cache_get(&cache, CACHE_ANSWER, &key, now_ms)); /* the first use is checked */
         *byte ^= 1;
-        ck_assert_ptr_null(cache_get(&cache, CACHE_ANSWER, &key));
-        ck_assert_uint_eq(cache.counters[CACHE_ANSWER].corrupt, (unsigned)part + 1);
+        ck_assert_ptr_null(cache_get(&cache, CACHE_ANSWER, &key, now_ms));
+        cache_put(&cache, CACHE_ANSWER, &key, blob);
+        ck_assert_ptr_eq(cache_get(&cache, CACHE_ANSWER, &key, now_ms), blob);
+        *byte ^= 1;
+        for (uint64_t used_ms = now_ms; used_ms < now_ms + CACHE_TRUST_MS; used_ms++) /* use is no check */
+            ck_assert_ptr_eq(cache_get(&cache, CACHE_ANSWER, &key, used_ms), blob);
+        now_ms += CACHE_TRUST_MS;
+        ck_assert_ptr_null(cache_get(&cache, CACHE_ANSWER, &key, now_ms));
+        *byte ^= 1;
+        ck_assert_uint_eq(cache.counters[CACHE_ANSWER].corrupt, 2 * ((unsigned)part + 1));
     }
     ck_assert_uint_eq(cache.used_bytes, 0);
     ck_assert_uint_eq(blob->refs, 1);
@@ -132,7 +140,7 @@ START_TEST(evicted_blob_lives_while_used)
     cache_init(&cache, 20000);
     struct bir_digest key = key_of(5);
     put(&cache, CACHE_ANSWER, 5, 10000);
-    struct blob *held = blob_ref(cache_get(&cache, CACHE_ANSWER, &key));
+    struct blob *held = blob_ref(cache_get(&cache, CACHE_ANSWER, &key, 0));
     put(&cache, CACHE_ANSWER, 6, 15000);
     ck_assert(!has(&cache, CACHE_ANSWER, 5));
     ck_assert_uint_eq(held->refs, 1);
