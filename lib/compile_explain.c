@@ -5,18 +5,14 @@
  */
 #include "compile_explain.h"
 
-#include <string.h>
-
 #include "base/json_writer.h"
+#include "compile_target.h"
 #include "isa/explain.h"
 
 struct explanation {
     enum isa_generation generation;
-    int role; /* -1: all operands */
-    uint32_t position;
+    struct bir_target target;
 };
-
-static const char *const role_names[BIR_ROLE_COUNT] = { "ins", "indirection_ins", "outs" };
 
 /* ------------------------------------------------------------------------------------------------------ register
  * programs */
@@ -110,53 +106,29 @@ static void put_program(struct bir_buf *out, const struct bir_instruction *inst)
 
 static void explain_instruction(struct bir_buf *out, const struct bir_instruction *inst, const struct explanation *what)
 {
-    if (what->role < 0) {
+    if (what->target.role < 0) {
         isa_explain_instruction(out, inst, what->generation);
     } else {
-        const struct bir_argument *arg = bir_instruction_argument(inst, (enum bir_role)what->role, what->position);
-        isa_explain_operand(out, arg, what->position, what->generation);
+        const struct bir_argument *arg =
+            bir_instruction_argument(inst, (enum bir_role)what->target.role, what->target.position);
+        isa_explain_operand(out, arg, what->target.position, what->generation);
     }
     put_program(out, inst);
 }
 
-/* Splits "NAME/ins/0"; a name may itself hold slashes, so the end decides. False: no such operand suffix. */
-static bool split_target(const char *target, size_t *name_len, struct explanation *what)
+static bool is_target(const struct bir_instruction *inst, const struct explanation *what)
 {
-    const char *last = strrchr(target, '/');
-    if (!last || last[1] == '\0' || strspn(last + 1, "0123456789") != strlen(last + 1) || strlen(last + 1) > 6)
-        return false;
-    for (int role = 0; role < BIR_ROLE_COUNT; role++) {
-        size_t n = strlen(role_names[role]);
-        size_t before = (size_t)(last - target);
-        if (before <= n || target[before - n - 1] != '/' || memcmp(last - n, role_names[role], n) != 0)
-            continue;
-        what->role = role;
-        what->position = 0;
-        for (const char *digit = last + 1; *digit; digit++)
-            what->position = what->position * 10 + (uint32_t)(*digit - '0');
-        *name_len = before - n - 1;
-        return true;
-    }
-    return false;
+    return what->target.name ? bir_target_is(&what->target, inst) : !is_emitted(inst);
 }
 
-static bool is_target(const struct bir_instruction *inst, const char *name, size_t len, const struct explanation *what)
-{
-    if (!name)
-        return !is_emitted(inst);
-    if (!inst->name || inst->name->len != len || memcmp(inst->name->text, name, len) != 0)
-        return false;
-    return what->role < 0 || bir_instruction_argument(inst, (enum bir_role)what->role, what->position);
-}
-
-static uint64_t explain_function(struct bir_function *function, const char *name, size_t len,
-                                 const struct explanation *what, struct bir_json_writer *json, struct bir_buf *out)
+static uint64_t explain_function(struct bir_function *function, const struct explanation *what,
+                                 struct bir_json_writer *json, struct bir_buf *out)
 {
     uint64_t found = 0;
     struct bir_walk walk;
     bir_walk_init(&walk, &function->body);
     for (struct bir_instruction *inst; (inst = bir_walk_next(&walk));) {
-        if (!is_target(inst, name, len, what))
+        if (!is_target(inst, what))
             continue;
         found++;
         if (!json) {
@@ -182,15 +154,12 @@ static uint64_t explain_function(struct bir_function *function, const char *name
 enum bir_status bir_explain(const struct bir_module *module, const char *target, bool json, uint32_t indent,
                             struct bir_diags *diags, struct bir_buf *out)
 {
-    struct explanation what = { .role = -1 };
+    struct explanation what = { .target = bir_target_parse(target) };
     if (!isa_generation_of(module->arch, &what.generation))
         return bir_fail(diags, "explain-arch", BIR_NO_OFFSET, "give a target generation with the option arch",
                         "no descriptors are known for architecture %s", bir_arch_name(module->arch));
-    size_t len = target ? strlen(target) : 0;
     struct bir_json_writer w;
     uint64_t found = 0;
-    if (target)
-        split_target(target, &len, &what);
     if (json) {
         bir_json_writer_init(&w, out, indent);
         bir_json_put_object_begin(&w);
@@ -198,7 +167,7 @@ enum bir_status bir_explain(const struct bir_module *module, const char *target,
         bir_json_put_array_begin(&w);
     }
     for (struct bir_function *f = module->functions; f; f = f->next)
-        found += explain_function(f, target, len, &what, json ? &w : NULL, out);
+        found += explain_function(f, &what, json ? &w : NULL, out);
     if (target && found == 0)
         return bir_fail(diags, "explain-no-target", BIR_NO_OFFSET,
                         "name an instruction, or an operand as INSTRUCTION/ins/0",

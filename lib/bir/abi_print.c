@@ -124,7 +124,15 @@ static bool is_pointer(enum bir_abi_type type)
 
 static bool is_unsigned(enum bir_abi_type type)
 {
-    return type == BIR_ABI_U32 || type == BIR_ABI_U64 || type == BIR_ABI_BOOL || type == BIR_ABI_VALUE;
+    return type == BIR_ABI_U32 || type == BIR_ABI_U64 || type == BIR_ABI_BOOL;
+}
+
+/* Shown in hexadecimal: addresses, literals before their dtype is applied, and what readers of JSON do not hold as an
+ * integer. */
+static bool is_hex(const struct bir_abi_field *field)
+{
+    return is_pointer(field->type) || field->type == BIR_ABI_VALUE ||
+           (field->type == BIR_ABI_U64 && unsigned_of(field) > INT64_MAX);
 }
 
 /* dtype of the operand that the image is of, or -1. */
@@ -261,7 +269,7 @@ static void put_value_text(const struct bir_abi_field *field, char value[32])
 {
     if (is_opaque(field->type))
         snprintf(value, 32, "%s", is_zero(field->bytes, field->size_bytes) ? "zero" : "below");
-    else if (is_pointer(field->type))
+    else if (is_hex(field))
         snprintf(value, 32, "0x%" PRIx64, unsigned_of(field));
     else if (is_unsigned(field->type))
         snprintf(value, 32, "%" PRIu64, unsigned_of(field));
@@ -353,7 +361,7 @@ static void put_value_json(struct bir_json_writer *w, const struct bir_abi_field
 {
     if (is_opaque(field->type))
         return;
-    if (is_pointer(field->type)) {
+    if (is_hex(field)) {
         put_hex_member(w, "value", unsigned_of(field));
         return;
     }

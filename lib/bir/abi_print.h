@@ -25,8 +25,9 @@ void bir_abi_image_text(const struct bir_abi_image *image, struct bir_buf *out);
 
 /* One value:
  * {"kind","name","class","address","segments":[{"address","layout","count","fields":[{"offset","size","member","bytes",
- * "value","meaning"}]}],"symbols":[{"address","size","class","name"}]}. Addresses and pointers are strings "0x...";
- * "name" stands only for an object that has a symbol, "value" and "meaning" only where there is one. */
+ * "value","meaning"}]}],"symbols":[{"address","size","class","name"}]}. Addresses, pointers, literals and
+ * numbers beyond int64 are strings "0x..."; "name" stands only for an object that has a symbol, "value" and "meaning"
+ * only where there is one. */
 void bir_abi_image_json(const struct bir_abi_image *image, struct bir_json_writer *w);
 
 #endif
