@@ -175,9 +175,7 @@ static enum bir_status encode_bir_pattern(struct codegen *cg, const struct klr_n
 /* -----------------------------------------------------------------------------------------------------------------
  * bounds */
 
-/* Lowest and highest element of the pairs from `first` on, relative to the offset. False on overflow. Empty when some
- * num is 0. */
-static bool pairs_range(const struct codegen_access *access, uint32_t first, int64_t *low, int64_t *high, bool *empty)
+bool codegen_pairs_range(const struct codegen_access *access, uint32_t first, int64_t *low, int64_t *high, bool *empty)
 {
     *low = *high = 0;
     *empty = false;
@@ -204,7 +202,7 @@ static enum bir_status check_bounds(struct codegen *cg, const struct codegen_acc
     if (dynamic)
         vector =
             klr_node_at(klr_node_at(place, KLR_Access_birPattern_access), KLR_BirAccessPattern_vectorOffset) != NULL;
-    bool known = pairs_range(access, vector ? 1 : 0, &low, &high, &empty);
+    bool known = codegen_pairs_range(access, vector ? 1 : 0, &low, &high, &empty);
     if (known && empty)
         return BIR_OK;
     if (dynamic) {
@@ -297,6 +295,16 @@ static void fold_rank(struct codegen_access *access)
     }
 }
 
+enum bir_status codegen_fold_rank(struct codegen *cg, struct codegen_access *access, const struct klr_node *place)
+{
+    fold_rank(access);
+    if (access->rank <= OPERAND_MAX_RANK)
+        return BIR_OK;
+    return codegen_fail(cg, "klr-rank", place, "split the instruction",
+                        "access of %u dimensions that cannot be joined, an operand has at most %d", access->rank,
+                        OPERAND_MAX_RANK);
+}
+
 /* ------------------------------------------------------------------------------------------------------------------
  * direction */
 
@@ -319,10 +327,8 @@ static const struct klr_node *first_pair_place(const struct klr_node *access)
     return list && list->count ? list->items[0].node : access;
 }
 
-/* The vendor's readers assert that no first pair steps downwards (bir-json.md 14), so such a walk is refused here,
- * where its place is known. A pair of at most one element walks nowhere; its step becomes that of a row. */
-static enum bir_status check_direction(struct codegen *cg, struct bir_pair *first, int64_t row_elems,
-                                       const struct klr_node *place)
+enum bir_status codegen_check_direction(struct codegen *cg, struct bir_pair *first, int64_t row_elems,
+                                        const struct klr_node *place)
 {
     if (first->step_elems >= 0)
         return BIR_OK;
@@ -346,14 +352,9 @@ static int64_t row_step(const struct codegen_access *access)
 static enum bir_status finish(struct codegen *cg, struct codegen_access *access, const struct klr_node *place)
 {
     BIR_TRY(check_bounds(cg, access, place));
-    BIR_TRY(check_direction(cg, &access->pairs[0], row_step(access), first_pair_place(place)));
+    BIR_TRY(codegen_check_direction(cg, &access->pairs[0], row_step(access), first_pair_place(place)));
     BIR_TRY(move_to_pitch(cg, access, place));
-    fold_rank(access);
-    if (access->rank > OPERAND_MAX_RANK)
-        return codegen_fail(cg, "klr-rank", place, "split the instruction",
-                            "access of %u dimensions that cannot be joined, an operand has at most %d", access->rank,
-                            OPERAND_MAX_RANK);
-    return BIR_OK;
+    return codegen_fold_rank(cg, access, place);
 }
 
 enum bir_status codegen_access_static(struct codegen *cg, const struct klr_node *access, struct codegen_access *out)
@@ -381,33 +382,6 @@ enum bir_status codegen_access_static(struct codegen *cg, const struct klr_node 
     return finish(cg, out, access);
 }
 
-/* A TensorHbm: its own pairs over the location of its name, from the start (lowering.md 3.5). */
-static enum bir_status access_hbm(struct codegen *cg, const struct klr_node *view, struct codegen_access *out)
-{
-    int dtype = codegen_map_dtype(klr_enum_at(view, KLR_TensorHbm_dtype));
-    int64_t low, high, bytes;
-    bool empty;
-    if (dtype < 0)
-        return codegen_fail(cg, "klr-dtype", view, NULL, "Unknown dtype");
-    *out = (struct codegen_access){ .source_offset = codegen_source(view), .dtype = (uint8_t)dtype };
-    BIR_TRY(encode_pairs(cg, klr_list_at(view, KLR_TensorHbm_dims), true, view, out));
-    if (!pairs_range(out, 0, &low, &high, &empty) || __builtin_add_overflow(high, out->offset_elems, &high) ||
-        high == INT64_MAX || __builtin_mul_overflow(high + 1, (int64_t)bir_dtype_bytes(out->dtype), &bytes) ||
-        low < -out->offset_elems)
-        return codegen_fail(cg, "klr-bounds", view, NULL, "the HBM view reaches below 0 or beyond 2^63 bytes");
-    BIR_TRY(check_direction(cg, &out->pairs[0], 1, klr_list_at(view, KLR_TensorHbm_dims)->items[0].node));
-    BIR_TRY(codegen_hbm_location(cg, view, dtype, bytes, &out->location));
-    int64_t held = out->location->dims->items[0] * out->location->dims->items[1];
-    if (bytes > held)
-        return codegen_fail(cg, "klr-bounds", view, NULL, "the HBM view ends at byte %lld of the %lld of '%.80s'",
-                            (long long)bytes, (long long)held, out->location->base.name->text);
-    fold_rank(out);
-    if (out->rank > OPERAND_MAX_RANK)
-        return codegen_fail(cg, "klr-rank", view, NULL, "HBM view of %u dimensions, an operand has at most %d",
-                            out->rank, OPERAND_MAX_RANK);
-    return BIR_OK;
-}
-
 enum bir_status codegen_ref_access(struct codegen *cg, const struct klr_node *ref, bool allow_dynamic,
                                    struct codegen_access *out)
 {
@@ -416,9 +390,11 @@ enum bir_status codegen_ref_access(struct codegen *cg, const struct klr_node *re
                             "Dynamic Access is not allowed in the instruction. (%s)", cg->operator_name);
     switch (ref->ctor) {
     case KLR_TensorRef_abstract: return codegen_access_static(cg, klr_node_at(ref, KLR_TensorRef_abstract_access), out);
-    case KLR_TensorRef_hbm: return access_hbm(cg, klr_node_at(ref, KLR_TensorRef_hbm_view), out);
+    case KLR_TensorRef_sbuf:
+    case KLR_TensorRef_psum:
+    case KLR_TensorRef_hbm: return codegen_view_access(cg, ref, out);
     default:
-        return codegen_fail(cg, "klr-tensor-ref", ref, "name the tensor by an access",
+        return codegen_fail(cg, "klr-tensor-ref", ref, "name the tensor by an access or a view",
                             "Unsupported tensorRef type encountered! (%s)",
                             klr_ctor_name(KLR_TYPE_TensorRef, ref->ctor));
     }

@@ -24,14 +24,34 @@ struct codegen_tensor {
     int64_t pitch_bytes;   /* from one partition row of the location to the next, by its own counting (dims[1]) */
 };
 
+/* Hardware partitions of SBUF and PSUM (descriptors.md 1.2). */
+enum { CODEGEN_PARTITIONS = 128 };
+
+/* A rectangle of memory: what a location needs of an Address or a view. */
+struct codegen_region {
+    enum bir_memory_type type;
+    int64_t rows, row_bytes; /* parSize; freeSize, on chip the longest row */
+    bool placed;
+    uint64_t first_row, first_byte; /* parOffset, freeOffset */
+};
+
 /* Longest row and largest element of the tensors at one address (survey.c). */
 struct codegen_pitch {
     int64_t row_bytes, elem_bytes;
+    const struct klr_node *tensor; /* the first */
+};
+
+/* Where views of a memory start, and the largest extents of those that do (views.c). */
+struct codegen_view_area {
+    struct codegen_region region;
+    int64_t elem_bytes;
+    const struct bir_function *function; /* that the location belongs to */
+    struct bir_location *location;       /* NULL before the first use */
 };
 
 /* An operand under construction: InstArg of lowering.md 1.14. */
 struct codegen_access {
-    const struct codegen_tensor *tensor; /* NULL for a TensorHbm */
+    const struct codegen_tensor *tensor; /* NULL for a view */
     struct bir_location *location;
     uint8_t dtype;
     bool whole_location; /* literal simple access */
@@ -62,7 +82,8 @@ struct codegen {
     const struct klr_list *inputs, *outputs, *shared_constants, *shared_buffers, *edges;
     uint32_t n_cores;
     struct bir_map literals; /* address of a static string -> its interned form */
-    struct bir_map pitches;  /* name of an on-chip address -> struct codegen_pitch */
+    struct bir_map pitches;  /* name of an address -> struct codegen_pitch */
+    struct bir_map views;    /* "<memory>@<row>,<byte>" -> struct codegen_view_area */
     struct codegen_key_memo *key_memos[CODEGEN_KEY_MEMOS];
     struct codegen_debug_memo debug_memos[CODEGEN_DEBUG_MEMOS];
 
@@ -117,9 +138,12 @@ enum bir_status codegen_survey(struct codegen *cg, const struct klr_list *bodies
 enum bir_status codegen_declare_storages(struct codegen *cg) BIR_MUST_CHECK;
 enum bir_status codegen_tensor_get(struct codegen *cg, const struct klr_node *tensor_name, const struct klr_node *place,
                                    const struct codegen_tensor **out) BIR_MUST_CHECK;
-/* The DRAM location of a TensorHbm, made with `bytes` when there is none of that name. */
-enum bir_status codegen_hbm_location(struct codegen *cg, const struct klr_node *view, int dtype, int64_t bytes,
-                                     struct bir_location **out) BIR_MUST_CHECK;
+/* A new location at the region's place, in a set of its own. */
+enum bir_status codegen_location_at(struct codegen *cg, const struct bir_str *name, const struct codegen_region *region,
+                                    uint8_t dtype, const struct klr_node *view,
+                                    struct bir_location **out) BIR_MUST_CHECK;
+/* First byte of a placed location: in its partitions, or in HBM. */
+uint64_t codegen_location_start(const struct bir_location *location);
 /* Looks a register up by name; made on ALL when absent and `mint` is set, else *out may be NULL. */
 enum bir_status codegen_register_get(struct codegen *cg, const struct bir_str *name, bool mint,
                                      struct bir_register **out) BIR_MUST_CHECK;
@@ -137,6 +161,25 @@ bool codegen_ref_is_dynamic(const struct klr_node *ref);
 /* The geometry of a TensorRef; a dynamic one is an error unless allowed. */
 enum bir_status codegen_ref_access(struct codegen *cg, const struct klr_node *ref, bool allow_dynamic,
                                    struct codegen_access *out) BIR_MUST_CHECK;
+
+/* Lowest and highest element of the pairs from `first` on, relative to the offset. False on overflow. Empty when some
+ * num is 0. */
+bool codegen_pairs_range(const struct codegen_access *access, uint32_t first, int64_t *low, int64_t *high, bool *empty);
+/* The vendor's readers assert that no first pair steps downwards (bir-json.md 14), so such a walk is refused here,
+ * where its place is known. A pair of at most one element walks nowhere; its step becomes that of a row. */
+enum bir_status codegen_check_direction(struct codegen *cg, struct bir_pair *first, int64_t row_elems,
+                                        const struct klr_node *place) BIR_MUST_CHECK;
+/* As few pairs as an operand may have, or an error. */
+enum bir_status codegen_fold_rank(struct codegen *cg, struct codegen_access *access,
+                                  const struct klr_node *place) BIR_MUST_CHECK;
+
+/* --- views.c --- */
+
+/* Notes the extents of the view behind a TensorRef of arm sbuf, psum or hbm; a faulty one is left to its use. */
+enum bir_status codegen_view_survey(struct codegen *cg, const struct klr_node *ref) BIR_MUST_CHECK;
+/* The geometry of such a TensorRef. */
+enum bir_status codegen_view_access(struct codegen *cg, const struct klr_node *ref,
+                                    struct codegen_access *out) BIR_MUST_CHECK;
 
 /* --- operand.c --- */
 

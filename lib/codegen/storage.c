@@ -26,8 +26,8 @@ struct storage_role {
     const struct bir_str *constant_file; /* of a shared constant, or NULL */
 };
 
-/* Hardware partitions of SBUF and PSUM, and the size of a PSUM bank (descriptors.md 1.2). */
-enum { CHIP_PARTITIONS = 128, PSUM_BANK_BYTES = 0x800 };
+/* The size of a PSUM bank (descriptors.md 1.2). */
+enum { PSUM_BANK_BYTES = 0x800 };
 
 uint32_t codegen_source(const struct klr_node *node)
 {
@@ -152,14 +152,6 @@ enum bir_status codegen_declare_storages(struct codegen *cg)
 /* ---------------------------------------------------------------------------------------------------------------
  * geometry */
 
-/* An Address, checked: what a location needs of it. */
-struct region {
-    enum bir_memory_type type;
-    int64_t rows, row_bytes; /* parSize; freeSize, on chip the longest row */
-    bool placed;
-    uint64_t first_row, first_byte; /* parOffset, freeOffset */
-};
-
 /* Row length of a location at the address of that name: the longest of its tensors', in whole elements, and not above
  * freeSize. */
 static int64_t common_row(const struct codegen *cg, const struct bir_str *name, int64_t free_size)
@@ -172,7 +164,7 @@ static int64_t common_row(const struct codegen *cg, const struct bir_str *name, 
 }
 
 static enum bir_status region_read(struct codegen *cg, const struct klr_node *tensor, const struct bir_str *own,
-                                   const struct klr_node *place, struct region *out)
+                                   const struct klr_node *place, struct codegen_region *out)
 {
     static const uint8_t types[] = {
         [KLR_Memory_hbm] = BIR_MEMORY_DRAM,        [KLR_Memory_sbuf] = BIR_MEMORY_SB,
@@ -192,25 +184,25 @@ static enum bir_status region_read(struct codegen *cg, const struct klr_node *te
         return codegen_fail(cg, "klr-size", place, NULL,
                             "address '%.80s' of %llu rows of %llu bytes does not fit in 63 bits", name,
                             (unsigned long long)rows, (unsigned long long)bytes);
-    *out = (struct region){ .type = types[memory], .rows = (int64_t)rows, .row_bytes = (int64_t)bytes };
+    *out = (struct codegen_region){ .type = types[memory], .rows = (int64_t)rows, .row_bytes = (int64_t)bytes };
     bool par = klr_option_nat(address, KLR_Address_parOffset, &out->first_row);
     bool free_offset = klr_option_nat(address, KLR_Address_freeOffset, &out->first_byte);
     out->placed = par || free_offset;
     if (out->type == BIR_MEMORY_DRAM)
         return BIR_OK;
     out->row_bytes = common_row(cg, own, out->row_bytes);
-    if (rows > CHIP_PARTITIONS || out->first_row > CHIP_PARTITIONS - rows)
+    if (rows > CODEGEN_PARTITIONS || out->first_row > CODEGEN_PARTITIONS - rows)
         return codegen_fail(cg, "klr-partitions", place, "split the tensor along its first dimension",
                             "address '%.80s' takes partitions %llu to %llu, the memory has %d", name,
                             (unsigned long long)out->first_row, (unsigned long long)(out->first_row + rows - 1),
-                            CHIP_PARTITIONS);
+                            CODEGEN_PARTITIONS);
     return BIR_OK;
 }
 
 /* Puts a placed region's address into its location. HBM regions count row-major bytes from the named region's start,
  * choice. */
-static enum bir_status location_place(struct codegen *cg, struct bir_location *location, const struct region *region,
-                                      const struct klr_node *place)
+static enum bir_status location_place(struct codegen *cg, struct bir_location *location,
+                                      const struct codegen_region *region, const struct klr_node *place)
 {
     uint64_t addr = region->first_byte, skipped;
     location->allocated = location->pinned = true;
@@ -233,30 +225,32 @@ static enum bir_status location_place(struct codegen *cg, struct bir_location *l
     return BIR_OK;
 }
 
-static bool region_matches(const struct bir_location *location, const struct region *region)
+static bool region_matches(const struct bir_location *location, const struct codegen_region *region)
 {
-    uint64_t byte = location->addr_bytes;
+    uint64_t byte = codegen_location_start(location);
     if (location->pinned != region->placed)
         return false;
     if (!region->placed)
         return true;
     if (region->type == BIR_MEMORY_DRAM)
         return byte == region->first_row * (uint64_t)region->row_bytes + region->first_byte;
-    if (region->type == BIR_MEMORY_PSUM)
-        byte += (uint64_t)location->bank * PSUM_BANK_BYTES;
     return location->base_partition == region->first_row && byte == region->first_byte;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ new
  * storages */
 
+/* TensorClass of a set that is internal to the kernel. */
+static const char *internal_class(enum bir_memory_type type)
+{
+    return type == BIR_MEMORY_SB ? "NeuronSBTensor" : type == BIR_MEMORY_PSUM ? "NeuronPSUMTensor" : "Tensor";
+}
+
 static enum bir_status set_describe(struct codegen *cg, struct bir_set *set, const struct codegen_tensor *tensor,
-                                    const struct region *region, const struct storage_role *role)
+                                    const struct codegen_region *region, const struct storage_role *role)
 {
     bool internal = !role->input && !role->output && !role->constant_file;
-    const char *cls = "Tensor";
-    if (internal && region->type != BIR_MEMORY_DRAM)
-        cls = region->type == BIR_MEMORY_SB ? "NeuronSBTensor" : "NeuronPSUMTensor";
+    const char *cls = internal ? internal_class(region->type) : "Tensor";
     uint32_t memory = klr_enum_at(address_of(tensor->name), KLR_Address_memory);
     set->kind = (uint8_t)(role->output          ? BIR_TENSOR_EXTERNAL_OUTPUT
                           : role->input         ? BIR_TENSOR_EXTERNAL_INPUT
@@ -297,7 +291,7 @@ static struct bir_location *location_make(struct codegen *cg, const struct bir_s
 }
 
 static enum bir_status location_new(struct codegen *cg, const struct bir_str *name, const struct bir_str *address,
-                                    const struct codegen_tensor *tensor, const struct region *region,
+                                    const struct codegen_tensor *tensor, const struct codegen_region *region,
                                     const struct klr_node *place, struct bir_location **out)
 {
     struct storage_role role = role_find(cg, address);
@@ -312,10 +306,37 @@ static enum bir_status location_new(struct codegen *cg, const struct bir_str *na
     return BIR_OK;
 }
 
+enum bir_status codegen_location_at(struct codegen *cg, const struct bir_str *name, const struct codegen_region *region,
+                                    uint8_t dtype, const struct klr_node *view, struct bir_location **out)
+{
+    struct bir_location *location =
+        location_make(cg, name, region->type, region->rows, region->row_bytes, codegen_source(view));
+    if (!location)
+        return codegen_nomem(cg);
+    struct bir_set *set = location->set;
+    int64_t shape[2] = { region->rows, region->row_bytes / (int64_t)bir_dtype_bytes(dtype) };
+    set->kind = BIR_TENSOR_INTERNAL;
+    set->n_blocks = 1;
+    set->base.dtype = dtype;
+    set->base.source_offset = codegen_source(view);
+    set->tensor_class = codegen_literal(cg, internal_class(region->type));
+    set->tensor_shape = bir_ints_get(cg->module, shape, 2);
+    if (!set->tensor_class || !set->tensor_shape)
+        return codegen_nomem(cg);
+    BIR_TRY(location_place(cg, location, region, view));
+    *out = location;
+    return BIR_OK;
+}
+
+uint64_t codegen_location_start(const struct bir_location *location)
+{
+    return location->addr_bytes + (location->type == BIR_MEMORY_PSUM ? (uint64_t)location->bank * PSUM_BANK_BYTES : 0);
+}
+
 /* A further view of a location. In HBM and in partitions it may be larger than the ones before; a different row size on
  * chip would move the rows of operands that are already there. */
-static enum bir_status location_share(struct codegen *cg, struct bir_location *location, const struct region *region,
-                                      const struct klr_node *place)
+static enum bir_status location_share(struct codegen *cg, struct bir_location *location,
+                                      const struct codegen_region *region, const struct klr_node *place)
 {
     int64_t rows = location->dims->items[0], row_bytes = location->dims->items[1];
     if (location->type != region->type)
@@ -335,7 +356,7 @@ static enum bir_status location_share(struct codegen *cg, struct bir_location *l
 static enum bir_status location_get(struct codegen *cg, const struct codegen_tensor *tensor,
                                     const struct klr_node *place, struct bir_location **out)
 {
-    struct region region = { 0 };
+    struct codegen_region region = { 0 };
     const struct bir_str *address = codegen_text(cg, klr_string_at(address_of(tensor->name), KLR_Address_name));
     const struct bir_str *name = address;
     if (!name)
@@ -426,42 +447,6 @@ enum bir_status codegen_tensor_get(struct codegen *cg, const struct klr_node *te
             return codegen_nomem(cg);
     }
     *out = tensor;
-    return BIR_OK;
-}
-
-enum bir_status codegen_hbm_location(struct codegen *cg, const struct klr_node *view, int dtype, int64_t bytes,
-                                     struct bir_location **out)
-{
-    const struct bir_str *name = codegen_text(cg, klr_string_at(view, KLR_TensorHbm_name));
-    struct bir_location *location = name ? bir_function_find_location(cg->function, name) : NULL;
-    if (!name)
-        return codegen_nomem(cg);
-    if (location) {
-        if (location->type != BIR_MEMORY_DRAM)
-            return codegen_fail(cg, "klr-address-conflict", view, NULL,
-                                "'%.80s' is an HBM view of a tensor that is not in HBM", name->text);
-        *out = location;
-        return BIR_OK;
-    }
-    uint64_t address = klr_nat_at(view, KLR_TensorHbm_address);
-    if (address > INT64_MAX)
-        return codegen_fail(cg, "klr-size", view, NULL, "HBM address %llu does not fit in 63 bits",
-                            (unsigned long long)address);
-    location = location_make(cg, name, BIR_MEMORY_DRAM, 1, bytes, codegen_source(view));
-    if (!location)
-        return codegen_nomem(cg);
-    location->addr_bytes = address;
-    location->allocated = location->pinned = true;
-    struct bir_set *set = location->set;
-    set->kind = BIR_TENSOR_INTERNAL;
-    set->n_blocks = 1;
-    set->base.dtype = (uint8_t)dtype;
-    set->base.source_offset = codegen_source(view);
-    set->tensor_class = codegen_literal(cg, "Tensor");
-    set->tensor_shape = bir_ints_get(cg->module, (const int64_t[]){ bytes / bir_dtype_bytes((uint8_t)dtype) }, 1);
-    if (!set->tensor_class || !set->tensor_shape)
-        return codegen_nomem(cg);
-    *out = location;
     return BIR_OK;
 }
 

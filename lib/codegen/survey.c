@@ -1,5 +1,5 @@
 /*
- * A look at all tensors before any is placed: how long are the rows of each on-chip address?
+ * A look at all tensors and views before any is placed: how long are the rows of each on-chip address?
  *
  * The location of an address gets the longest of its tensors' rows for pitch, rounded up to the largest of their
  * elements, even when the address reserves more (freeSize). So where all tensors of an address have rows of one length,
@@ -32,7 +32,7 @@ struct surveyor {
     uint16_t first[KLR_TYPE_COUNT]; /* index + 1 of a type's first field, 0 = none */
 };
 
-/* Bytes of a row of the tensor; -1 beyond 63 bits or for an unknown dtype, which is reported when the tensor is used.
+/* Bytes of a row of the tensor; 0 beyond 63 bits or for an unknown dtype, which is reported when the tensor is used.
  */
 static int64_t row_bytes(const struct klr_node *tensor)
 {
@@ -48,8 +48,7 @@ static int64_t row_bytes(const struct klr_node *tensor)
 static enum bir_status see_tensor(struct surveyor *s, const struct klr_node *tensor)
 {
     const struct klr_node *address = klr_node_at(tensor, KLR_TensorName_address);
-    uint32_t memory = klr_enum_at(address, KLR_Address_memory);
-    if ((memory != KLR_Memory_sbuf && memory != KLR_Memory_psum) || bir_map_get(&s->seen, tensor))
+    if (bir_map_get(&s->seen, tensor))
         return BIR_OK;
     const struct bir_str *name = codegen_text(s->cg, klr_string_at(address, KLR_Address_name));
     if (!name || !bir_map_put(&s->seen, &s->cg->scratch, tensor, s))
@@ -59,6 +58,7 @@ static enum bir_status see_tensor(struct surveyor *s, const struct klr_node *ten
         pitch = BIR_NEW(&s->cg->scratch, BIR_MEM_OTHER, struct codegen_pitch);
         if (!pitch || !bir_map_put(&s->cg->pitches, &s->cg->scratch, name, pitch))
             return codegen_nomem(s->cg);
+        pitch->tensor = tensor;
     }
     int64_t bytes = row_bytes(tensor), elem = klr_dtype_bytes(klr_enum_at(tensor, KLR_TensorName_dtype));
     pitch->row_bytes = bytes > pitch->row_bytes ? bytes : pitch->row_bytes;
@@ -86,8 +86,10 @@ static enum bir_status see_value(struct surveyor *s, uint8_t base, const struct 
 {
     if (value && base == KLR_TYPE_Operand)
         value = value->ctor == KLR_Operand_tile ? klr_node_at(value, KLR_Operand_tile_t) : NULL;
-    if (!value || value->ctor != KLR_TensorRef_abstract)
+    if (!value || value->ctor == KLR_TensorRef_register)
         return BIR_OK;
+    if (value->ctor != KLR_TensorRef_abstract)
+        return codegen_view_survey(s->cg, value);
     return see_access(s, klr_node_at(value, KLR_TensorRef_abstract_access));
 }
 

@@ -116,6 +116,10 @@ def pitches_of(value):
     return {name: -(-rows[name] // elems[name]) * elems[name] for name in rows}
 
 
+def unplaced_of(value):
+    return {t['address']['name'] for t in tensors_in(value) if t['address']['parOffset'] is None and t['address']['freeOffset'] is None}
+
+
 class Statement:
     def __init__(self, function):
         self.function = function
@@ -157,13 +161,15 @@ class Statement:
 
     def ref(self, where, ref, dynamic=False):
         name, value = arm(ref)
-        if name == 'hbm':
-            view = value['view']
-            pairs = ''.join('(%d,%d)' % (p['step'], p['num']) for p in view['dims'])
-            self.lists[where].append('%s:%s:%s:%s@0' % (where, view['name'], dtype(view['dtype']), pairs))
-            return dtype(view['dtype'])
-        if name != 'abstract':
+        if name == 'register':
             raise Refused('klr-tensor-ref')
+        if name != 'abstract':
+            view = value['view']
+            if name != 'hbm' and view['parOffset'] + view['parNum'] > 128:
+                raise Refused('klr-partitions')
+            if view['name'] in self.function['unplaced']:
+                raise Refused('klr-address-conflict')
+            raise SystemExit('no sample does this')
         return self.access(where, value['access'], dynamic)
 
     def immediate(self, imm):
@@ -712,14 +718,16 @@ def rows_of(sample):
     bodies = kernel['bodies'] if content == 'lnc' else [kernel['body']]
     alone = sample in ALONE
     for core, blocks in enumerate(bodies):
-        function = {'labels': [b['label'] for b in blocks], 'barriers': 0, 'block': None, 'pitches': pitches_of(kernel)}
+        function = {'labels': [b['label'] for b in blocks], 'barriers': 0, 'block': None, 'pitches': pitches_of(kernel),
+                    'unplaced': unplaced_of(kernel)}
         for block in blocks:
             function['block'] = block['label']
             rows = []
             for statement in block['body']:
                 if alone:
-                    function = {'labels': [block['label']], 'barriers': 0, 'block': block['label'],
-                                'pitches': pitches_of([statement, kernel['inputs'], kernel['outputs'], kernel['sharedBuffers']])}
+                    tensors = [statement, kernel['inputs'], kernel['outputs'], kernel['sharedBuffers']]
+                    function = {'labels': [block['label']], 'barriers': 0, 'block': block['label'], 'pitches': pitches_of(tensors),
+                                'unplaced': unplaced_of(tensors)}
                 value = statement['oper']
                 name, payload = arm(value['op'])
                 s = Statement(function)
