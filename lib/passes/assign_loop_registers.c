@@ -9,14 +9,15 @@
  * Which engines a loop needs is found in one walk: from each instruction upwards, until a loop that knows the engine
  * already.
  */
+#include "passes/free_name.h"
 #include "passes/induction.h"
 
 struct assign {
     struct bir_function *function;
     const struct bir_pass_context *context;
     struct bir_map
-        engines;           /* loop instruction -> bit set of engines, as a pointer-sized number; bit 0 marks presence */
-    struct bir_map suffix; /* base name -> last suffix given out */
+        engines; /* loop instruction -> bit set of engines, as a pointer-sized number; bit 0 marks presence */
+    struct bir_free_names names;
     BIR_VEC(struct bir_instruction *) loops; /* in program order */
 };
 
@@ -48,20 +49,12 @@ static enum bir_status collect(struct assign *a)
     return BIR_OK;
 }
 
-/* `<axis>-iv-<Engine>`, or that with the first free suffix. NULL on allocation failure. */
+/* `<axis>-iv-<Engine>`, or that with the first free number. NULL on allocation failure. */
 static const struct bir_str *free_name(struct assign *a, const struct pelican_axis *axis, enum bir_engine engine)
 {
     struct bir_strtab *strings = &a->function->module->strings;
-    const struct bir_str *base =
-        bir_intern_printf(strings, "%s-iv-%s", axis->name->text, bir_engine_name((uint8_t)engine));
-    const struct bir_str *name = base;
-    uintptr_t n = base ? (uintptr_t)bir_map_get(&a->suffix, base) : 0;
-    for (n++; base; n++) {
-        name = n == 1 ? base : bir_intern_printf(strings, "%s-%zu", base->text, (size_t)n);
-        if (!name || !bir_function_find_register(a->function, name))
-            break;
-    }
-    return name && bir_map_put(&a->suffix, a->context->scratch, base, (void *)n) ? name : NULL;
+    return bir_free_name(&a->names, strings, a->context->scratch, &a->function->registers,
+                         bir_intern_printf(strings, "%s-iv-%s", axis->name->text, bir_engine_name((uint8_t)engine)));
 }
 
 /* Is this one of the registers a Loop read from a dump lists for the engine? */
@@ -113,7 +106,6 @@ static enum bir_status assign_loop(struct assign *a, struct bir_instruction *ins
         if (!bir_induction_register(loop->axis, (enum bir_engine)e))
             BIR_TRY(mint_register(a, loop, (enum bir_engine)e));
     }
-    loop->registers_present = loop->registers.count > 0;
     return BIR_OK;
 }
 

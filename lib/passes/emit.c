@@ -63,14 +63,13 @@ static const struct bir_str *intern_name(struct bir_emitter *e, uint32_t len)
     return name;
 }
 
-/* The first len bytes of the buffer, with "-2", "-3", ... while the map has the name. */
-static const struct bir_str *free_name(struct bir_emitter *e, const struct bir_map *taken, uint32_t len)
+/* The first len bytes of the buffer, with a number where the map has that name. */
+static const struct bir_str *free_name(struct bir_emitter *e, struct bir_free_names *names, const struct bir_map *taken,
+                                       uint32_t len)
 {
-    const struct bir_str *name = intern_name(e, len);
-    for (uint32_t n = 2; name && bir_map_get(taken, name); n++) {
-        e->name[len] = '-';
-        name = intern_name(e, put_number(e, len + 1, n));
-    }
+    const struct bir_str *name =
+        bir_free_name(names, &e->module->strings, e->context->scratch, taken, intern_name(e, len));
+    e->failed = !name;
     return name;
 }
 
@@ -87,8 +86,11 @@ void bir_emitter_suffix(struct bir_emitter *e, const char *suffix)
 
 void bir_emitter_place(struct bir_emitter *e, struct bir_instruction *position, const char *suffix)
 {
+    struct bir_function *function = position->block->region->function;
+    if (function != e->function)
+        e->instruction_names = e->register_names = (struct bir_free_names){ .last = { 0 } };
     e->position = position;
-    e->function = position->block->region->function;
+    e->function = function;
     e->last = NULL;
     e->next = 0;
     bir_emitter_suffix(e, suffix);
@@ -130,7 +132,9 @@ struct bir_register *bir_emit_mint(struct bir_emitter *e, const char *suffix, ui
     bir_emitter_suffix(e, suffix);
     if (e->failed)
         return NULL;
-    return add_register(e, free_name(e, &e->function->registers, put_number(e, e->prefix_len, number)), num_physical);
+    return add_register(e,
+                        free_name(e, &e->register_names, &e->function->registers, put_number(e, e->prefix_len, number)),
+                        num_physical);
 }
 
 struct bir_register *bir_emit_mint_like(struct bir_emitter *e, const struct bir_register *old, uint32_t number)
@@ -140,7 +144,8 @@ struct bir_register *bir_emit_mint_like(struct bir_emitter *e, const struct bir_
     if (e->failed)
         return NULL;
     struct bir_register *reg =
-        add_register(e, free_name(e, &e->function->registers, put_number(e, at, number)), old->num_physical);
+        add_register(e, free_name(e, &e->register_names, &e->function->registers, put_number(e, at, number)),
+                     old->num_physical);
     if (reg)
         reg->engine = old->engine;
     return reg;
@@ -154,7 +159,8 @@ static struct bir_instruction *begin(struct bir_emitter *e, enum bir_opcode opco
 {
     if (e->failed)
         return NULL;
-    const struct bir_str *name = free_name(e, &e->function->instructions, put_number(e, e->prefix_len, e->next));
+    const struct bir_str *name =
+        free_name(e, &e->instruction_names, &e->function->instructions, put_number(e, e->prefix_len, e->next));
     struct bir_instruction *inst =
         name ? bir_instruction_new(e->module, opcode, (enum bir_engine)e->position->engine, name) : NULL;
     if (!inst) {

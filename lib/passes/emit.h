@@ -11,6 +11,7 @@
 #ifndef BIR_PASSES_EMIT_H
 #define BIR_PASSES_EMIT_H
 
+#include "passes/free_name.h"
 #include "passes/pass.h"
 
 /* Choices of lowering.md 8.5: the dtype of register operands, of those of is_64bit operations, and of their immediates.
@@ -29,6 +30,7 @@ struct bir_emitter {
     bool failed;
     char *name; /* prefix, then the number; in the scratch arena, reused */
     uint32_t name_capacity, prefix_len;
+    struct bir_free_names instruction_names, register_names; /* of the function */
     const struct bir_props
         *alu[2][BIR_ALU_COUNT]; /* property lists of RegisterAlu by width and op, filled on first use */
 };

@@ -6,8 +6,9 @@
  *
  *     B        what stood before it; per engine of the body: iv := lb
  *     P .. Q   the body, nested loops taken apart in turn
- *     latch    per engine: iv := iv + stride; branch to P while iv is below ub (above, for a negative stride), else to
- * `join` join     an all-engine barrier, then what stood behind the loop
+ *     latch    per engine: iv := iv + stride; branch to P while iv is below ub (above, for a negative stride), else
+ *              to `join`
+ *     join     an all-engine barrier, then what stood behind the loop
  *
  * Only engines with instructions in the body get counters and branches: the others run through it. A Loop that never
  * runs is skipped by an unconditional branch per engine, one that runs at all is entered without a test. A
@@ -25,6 +26,7 @@ struct branching {
     struct bir_diags *diags;
     struct bir_emitter emitter;
     struct bir_map names; /* block names in use */
+    struct bir_free_names free_blocks, free_instructions;
     struct bir_map joins; /* loop taken apart -> the barrier behind it */
 };
 
@@ -166,9 +168,8 @@ static enum bir_status check_do_while(struct branching *b, struct shape *s)
 static struct bir_block *new_block(struct branching *b, const char *base, const char *suffix, struct bir_block *after)
 {
     struct bir_strtab *strings = &b->module->strings;
-    const struct bir_str *name = bir_intern_printf(strings, "%s%s", base, suffix);
-    for (unsigned n = 2; name && bir_map_get(&b->names, name); n++)
-        name = bir_intern_printf(strings, "%s%s-%u", base, suffix, n);
+    const struct bir_str *name = bir_free_name(&b->free_blocks, strings, b->context->scratch, &b->names,
+                                               bir_intern_printf(strings, "%s%s", base, suffix));
     struct bir_block *block = BIR_NEW(&b->module->arena, BIR_MEM_INSTRUCTIONS, struct bir_block);
     if (!name || !block || !bir_map_put(&b->names, b->context->scratch, name, block))
         return NULL;
@@ -195,9 +196,10 @@ static void move_tail(struct bir_instruction *inst, struct bir_block *to)
 /* A name that another block has is changed, so that branches mean one block. */
 static bool claim_name(struct branching *b, struct bir_block *block)
 {
-    const struct bir_str *name = block->name;
-    for (unsigned n = 2; name && bir_map_get(&b->names, name) && bir_map_get(&b->names, name) != block; n++)
-        name = bir_intern_printf(&b->module->strings, "%s-%u", block->name->text, n);
+    if (bir_map_get(&b->names, block->name) == block)
+        return true;
+    const struct bir_str *name =
+        bir_free_name(&b->free_blocks, &b->module->strings, b->context->scratch, &b->names, block->name);
     if (!name || !bir_map_put(&b->names, b->context->scratch, name, block))
         return false;
     block->name = name;
@@ -250,9 +252,9 @@ static bool compare_and_branch(struct branching *b, struct shape *s, struct bir_
                                int64_t imm, const struct bir_block *on_true, const struct bir_block *on_false)
 {
     struct bir_strtab *strings = &b->module->strings;
-    const struct bir_str *name = bir_intern_printf(strings, "%s-branch-%u", inst_name(s->inst), b->emitter.next++);
-    for (unsigned n = 2; name && bir_map_get(&b->function->instructions, name); n++)
-        name = bir_intern_printf(strings, "%s-branch-%u-%u", inst_name(s->inst), b->emitter.next, n);
+    const struct bir_str *name =
+        bir_free_name(&b->free_instructions, strings, b->context->scratch, &b->function->instructions,
+                      bir_intern_printf(strings, "%s-branch-%u", inst_name(s->inst), b->emitter.next++));
     struct bir_instruction *inst =
         name ? bir_instruction_new(b->module, BIR_OP_COMPARE_AND_BRANCH, (enum bir_engine)left->engine, name) : NULL;
     if (!inst || !set_text(b, inst, "comp_op", bir_enum_name(BIR_ENUM_BRANCH_COMPARE, (int)compare)) ||

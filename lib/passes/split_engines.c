@@ -35,6 +35,7 @@ struct splitter {
     struct bir_diags *diags;
     BIR_VEC(struct split_register) regs; /* reg->scratch is index + 1 */
     BIR_VEC(uint32_t) work;
+    struct bir_free_names instruction_names, register_names;
     unsigned function_engines;
     unsigned demand; /* of the operand at hand, for note_demand */
     uint8_t engine;  /* of the instruction at hand, for replace_register */
@@ -253,9 +254,8 @@ static struct bir_register *new_version(struct splitter *s, const struct bir_reg
 {
     struct bir_strtab *strings = &s->module->strings;
     const struct bir_str *base = bir_intern_printf(strings, "%s.%s", reg->base.name->text, bir_engine_name(engine));
-    const struct bir_str *name = base;
-    for (unsigned n = 2; name && bir_function_find_register(s->function, name); n++)
-        name = bir_intern_printf(strings, "%s-%u", base->text, n);
+    const struct bir_str *name =
+        bir_free_name(&s->register_names, strings, s->context->scratch, &s->function->registers, base);
     if (!name)
         return NULL;
     struct bir_register *fresh =
@@ -383,9 +383,8 @@ static struct bir_instruction *clone_for(struct splitter *s, struct bir_instruct
 {
     const struct bir_str *base =
         bir_intern_printf(&s->module->strings, "%s.%s", inst_name(inst), bir_engine_name(engine));
-    const struct bir_str *name = base;
-    for (unsigned n = 2; name && bir_map_get(&s->function->instructions, name); n++)
-        name = bir_intern_printf(&s->module->strings, "%s-%u", base->text, n);
+    const struct bir_str *name = bir_free_name(&s->instruction_names, &s->module->strings, s->context->scratch,
+                                               &s->function->instructions, base);
     struct bir_instruction *clone = name ? bir_instruction_clone(s->module, inst, name) : NULL;
     if (clone) {
         clone->engine = engine;
