@@ -64,7 +64,7 @@ struct roost_options {
 
 struct roost_request {
     size_t size;        /* sizeof (struct roost_request) */
-    const char *method; /* "lower", "encode", "convert", "check", "hazards", "explain", "decode" ...; see roost_hello */
+    const char *method; /* "lower", "encode", "convert", "check", "hazards", "explain", "inspect" or "decode" */
     const void *module; /* bytes of the module (decode: to decode), or NULL with a digest */
     size_t module_len;
     const char

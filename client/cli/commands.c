@@ -18,6 +18,8 @@ static const struct cli_command commands[] = {
       cli_run_compile, BIR_METHOD_DECODE, "[HEX|FILE|-]", 1 },
     { "explain", "say how the bytes of an instruction, or of one operand such as act0/ins/0, come about",
       cli_run_compile, BIR_METHOD_EXPLAIN, "[FILE|-] [TARGET]", 2 },
+    { "inspect", "print operands as the vendor's objects lie in memory: of a module, or with --image of such bytes",
+      cli_run_compile, BIR_METHOD_INSPECT, "[FILE|HEX|-] [TARGET]", 2 },
     { "convert", "print a module again without lowering it; .klr becomes BIR-JSON", cli_run_compile, BIR_METHOD_CONVERT,
       MODULE, 1 },
     { "check", "read, verify and validate; print diagnostics only", cli_run_compile, BIR_METHOD_CHECK, MODULE, 1 },

@@ -41,7 +41,9 @@ static const struct row rows[] = {
       "start: start one when none answers" },
     { "no-daemon", 0, KIND_SET, AT(daemon), CLI_DAEMON_NEVER, NULL, NULL, EVERY, false, "the same as --daemon=never" },
     { "format", 0, KIND_CHOICE, AT(format), 0, "|text|json|bin", NULL, EVERY, false,
-      "layout of results and diagnostics (default: text); of the result of encode: json (default), text or bin" },
+      "layout of results and diagnostics (default: text); of the result of encode: json (default), text or bin; "
+      "inspect "
+      "knows bin, too" },
     { "timeout", 0, KIND_SECONDS, AT(timeout_ms), 0, "SECONDS", NULL, EVERY, false,
       "give up after this long; decimals are allowed (default: 600)" },
     { "color", 0, KIND_CHOICE, AT(color), 0, "auto|always|never", "auto", EVERY, false,
@@ -83,13 +85,9 @@ static const struct spelling {
     const char *shown;
     const char *argument;
 } spellings[] = {
-    { "encode_format", NULL, NULL },
-    { "report", NULL, NULL },
-    { "target", NULL, NULL },
-    { "explain_pair", "explain", "EARLIER,LATER" },
-    { "slot", "slot", "SLOT" },
-    { "passes", "passes", "PASS,..." },
-    { "print_after", "print_after", "PASS" },
+    { "encode_format", NULL, NULL }, { "report", NULL, NULL },           { "target", NULL, NULL },
+    { "binary", NULL, NULL },        { "image", "image", "KIND" },       { "explain_pair", "explain", "EARLIER,LATER" },
+    { "slot", "slot", "SLOT" },      { "passes", "passes", "PASS,..." }, { "print_after", "print_after", "PASS" },
 };
 
 static const struct spelling *find_spelling(const struct bir_option *option)
@@ -263,10 +261,13 @@ static enum cli_exit settle_format(struct cli *cli, bool terminal)
 {
     static const char *const names[] = { NULL, "text", "json", "bin" };
     static const char *const options[] = { "encode_format", "report" };
-    if (cli->format == CLI_FORMAT_BIN && cli->command->method != BIR_METHOD_ENCODE)
-        return cli_fail(CLI_USAGE, "--format=bin is for encode");
-    if (cli->format == CLI_FORMAT_BIN && terminal)
+    bool bin = cli->format == CLI_FORMAT_BIN;
+    if (bin && !method_has(cli, "encode_format") && !method_has(cli, "binary"))
+        return cli_fail(CLI_USAGE, "--format=bin is for encode and inspect");
+    if (bin && terminal)
         return cli_fail(CLI_USAGE, "bin is not for a terminal; give a file with -o");
+    if (bin && method_has(cli, "binary"))
+        return set_compile(cli, compile_option("binary"), "true");
     for (size_t i = 0; i < 2 && names[cli->format]; i++) {
         enum cli_exit status = CLI_DONE;
         if (method_has(cli, options[i]))
@@ -297,6 +298,8 @@ static enum cli_exit settle(struct cli *cli)
     bool terminal = cli_to_stdout(cli) && isatty(STDOUT_FILENO);
     if (cli->word && cli->options.slot)
         return cli_fail(CLI_USAGE, "--word and --slot exclude each other");
+    if (cli->options.image && cli->word_count > 1)
+        return cli_fail(CLI_USAGE, "images have no instructions: \"%s\" is one argument too many", cli->words[1]);
     enum cli_exit status = settle_format(cli, terminal);
     if (status == CLI_DONE)
         status = settle_indent(cli, terminal);

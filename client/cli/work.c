@@ -69,10 +69,15 @@ static bool is_hex(const char *text)
     return text[0] && strspn(text, "0123456789abcdefABCDEFxX: \t\n") == strlen(text);
 }
 
+/* Whether the input is bytes, and not a module. */
+static bool takes_bytes(const struct cli *cli)
+{
+    return cli->command->method == BIR_METHOD_DECODE || cli->options.image;
+}
+
 static bool is_bytes(const struct cli *cli, const char *word)
 {
-    return cli->command->method == BIR_METHOD_DECODE && cli->options.bytes != BIR_BYTES_BINARY && is_hex(word) &&
-           access(word, F_OK) != 0;
+    return takes_bytes(cli) && cli->options.bytes != BIR_BYTES_BINARY && is_hex(word) && access(word, F_OK) != 0;
 }
 
 static bool is_stdin(const char *word)
@@ -93,8 +98,8 @@ static void read_input(struct work *work, const char *word)
     } else {
         int fd = open(word, O_RDONLY | O_CLOEXEC);
         if (fd < 0) {
-            bool decode = work->cli->command->method == BIR_METHOD_DECODE;
-            fail(work, CLI_USAGE, "cannot open %s: %s%s", word, strerror(errno), decode ? ", and it is not hex" : "");
+            fail(work, CLI_USAGE, "cannot open %s: %s%s", word, strerror(errno),
+                 takes_bytes(work->cli) ? ", and it is not hex" : "");
             return;
         }
         read_all(work, fd);

@@ -257,6 +257,7 @@ class SameBytes(Place):
         option_sets = {'lower': ([], ['--indent=2'], ['--check=full', '--verify-each']), 'encode': ([], ['--format=text'], ['--format=bin'], ['--keep-going']),
                        'convert': ([], ['--faithful'], ['--strict']), 'check': ([], ['--format=json'], ['--strict']),
                        'hazards': ([], ['--format=json', '--fix-hints']), 'explain': ([], ['--format=json']),
+                       'inspect': ([], ['--format=json'], ['--format=bin']),
                        'decode': (['--bytes=binary'], ['--bytes=binary', '--slot=TENSOR3D'])}
         count = 0
         with Daemon() as daemon:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hazards, decode, explain and the layouts of encode, as somebody at a shell sees them."""
+"""hazards, decode, explain, inspect and the layouts of encode, as somebody at a shell sees them."""
 import json
 import os
 import pty
@@ -379,6 +379,40 @@ class Explain(Place):
             self.assertIn(target.encode(), result.stderr)
         self.expect(2, 'explain', LOOP, 'act0', 'more')
         self.expect(2, 'explain', '--target=act0', LOOP)
+
+
+class Inspect(Place):
+    def images(self, *arguments, **more):
+        return json.loads(self.expect(0, 'inspect', '--no-daemon', '--format=json', *arguments, **more).stdout)['images']
+
+    def test_operands_of_a_module(self):
+        names = [image['name'] for image in self.images(LOOP)]
+        self.assertIn('act0/ins/0', names)
+        self.assertEqual([image['name'] for image in self.images(LOOP, 'act0')], [n for n in names if n.startswith('act0/')])
+        self.assertEqual([image['name'] for image in self.images(LOOP, 'act0/ins/0')], ['act0/ins/0'])
+        text = self.expect(0, 'inspect', '--no-daemon', LOOP, 'act0/ins/0').stdout.decode()
+        self.assertTrue(text.startswith('symbolic_ap act0/ins/0 at 0x'))
+        fields = {f['member']: f for s in self.images(LOOP, 'act0/ins/0')[0]['segments'] for f in s['fields']}
+        self.assertEqual((fields['kind']['offset'], fields['kind']['bytes'], fields['kind']['value']), (0x18, '02000000', 2))
+        self.assertEqual((fields['dtype']['offset'], fields['dtype']['meaning']), (0x30, 'bfloat16'))
+
+    def test_image_files(self):
+        image = self.directory / 'image'
+        self.expect(0, 'inspect', '--no-daemon', '--format=bin', '-o', image, LOOP, 'act0')
+        data = self.expect(0, 'inspect', '--no-daemon', '--format=bin', LOOP, 'act0').stdout
+        self.assertEqual(image.read_bytes(), data)
+        self.assertEqual([i['kind'] for i in self.images('--image=auto', image)],
+                         [i['kind'] for i in self.images(LOOP, 'act0')])
+        self.assertEqual(self.images('--image=auto', '-', input=data), self.images('--image=auto', image))
+        self.assertEqual(self.images('--image=auto', data.hex()), self.images('--image=auto', image))
+        for cut in (0, 1, 7, 8, 100, len(data) - 1):
+            self.assertIn(b': error: ', self.expect(1, 'inspect', '--image=auto', '--bytes=binary', '-', input=data[:cut]).stderr)
+
+    def test_usage(self):
+        for arguments in (['--image=nonsense', LOOP], ['--image=auto', LOOP, 'act0'], ['--image=auto', '/no/such'],
+                          [LOOP, 'act0', 'more'], ['--binary', LOOP], ['--slot=TENSOR2D', LOOP]):
+            self.expect(2, 'inspect', *arguments)
+        self.assertIn(b'nothing', self.expect(1, 'inspect', LOOP, 'nothing').stderr)
 
 
 if __name__ == '__main__':
