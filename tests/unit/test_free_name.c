@@ -44,14 +44,14 @@ START_TEST(numbers_start_at_two)
 END_TEST
 
 /* A search from the start for each would take hours. */
-START_TEST(a_million_of_one_base_take_linear_time)
+START_TEST(many_of_one_base_take_linear_time)
 {
     struct names n;
     char last[32];
     setup(&n);
-    for (int i = 1; i <= 1000000; i++)
+    for (int i = 1; i <= 200000; i++)
         snprintf(last, sizeof last, "%s", take(&n, "same"));
-    ck_assert_str_eq(last, "same-1000000");
+    ck_assert_str_eq(last, "same-200000");
     bir_arena_deinit(&n.arena);
 }
 END_TEST
@@ -77,7 +77,7 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = { numbers_start_at_two, a_million_of_one_base_take_linear_time,
+    const TTest *const tests[] = { numbers_start_at_two, many_of_one_base_take_linear_time,
                                    memory_that_is_out_gives_null };
     return UNIT_RUN("free_name", tests);
 }
