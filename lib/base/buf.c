@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 #define FIRST_CAPACITY ((size_t)256)
 
 void bir_buf_init(struct bir_buf *buf, size_t limit_bytes)
@@ -53,18 +55,15 @@ bool bir_buf_reserve(struct bir_buf *buf, size_t n)
     return n <= buf->capacity - buf->len || grow(buf, n);
 }
 
-void bir_buf_put(struct bir_buf *buf, const void *bytes, size_t n)
+char *bir_buf_grow_window(struct bir_buf *buf, size_t n)
 {
-    if (n == 0 || !bir_buf_reserve(buf, n))
-        return;
-    memcpy(buf->data + buf->len, bytes, n);
-    buf->len += n;
-}
-
-void bir_buf_putc(struct bir_buf *buf, char c)
-{
-    if (bir_buf_reserve(buf, 1))
-        buf->data[buf->len++] = c;
+    if (buf->status != BIR_OK)
+        return NULL;
+    if (n > buf->capacity - buf->len && !grow(buf, n)) {
+        buf->status = BIR_OK; /* whoever needs the room in earnest fails */
+        return NULL;
+    }
+    return buf->data + buf->len;
 }
 
 void bir_buf_puts(struct bir_buf *buf, const char *text)
@@ -72,32 +71,16 @@ void bir_buf_puts(struct bir_buf *buf, const char *text)
     bir_buf_put(buf, text, strlen(text));
 }
 
-/* Digits of value, right-aligned before end; returns their start. */
-static char *digits_before(char *end, uint64_t value)
-{
-    do {
-        *--end = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    return end;
-}
-
 void bir_buf_put_u64(struct bir_buf *buf, uint64_t value)
 {
-    char digits[20];
-    char *end = digits + sizeof(digits);
-    char *start = digits_before(end, value);
-    bir_buf_put(buf, start, (size_t)(end - start));
+    char digits[BIR_DECIMAL_MAX];
+    bir_buf_put(buf, digits, (size_t)(bir_decimal_put(digits, value) - digits));
 }
 
 void bir_buf_put_i64(struct bir_buf *buf, int64_t value)
 {
-    char digits[21];
-    char *end = digits + sizeof(digits);
-    char *start = digits_before(end, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-    if (value < 0)
-        *--start = '-';
-    bir_buf_put(buf, start, (size_t)(end - start));
+    char digits[BIR_DECIMAL_MAX];
+    bir_buf_put(buf, digits, (size_t)(bir_decimal_put_signed(digits, value) - digits));
 }
 
 void bir_buf_printf(struct bir_buf *buf, const char *fmt, ...)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/status.h"
 
@@ -26,8 +27,41 @@ void bir_buf_deinit(struct bir_buf *buf); /* accepts a zeroed one */
 /* Room for n more bytes without a further check; false (and sticky) on failure. */
 bool bir_buf_reserve(struct bir_buf *buf, size_t n);
 
-void bir_buf_put(struct bir_buf *buf, const void *bytes, size_t n);
-void bir_buf_putc(struct bir_buf *buf, char c);
+/* Where the next n bytes go (n not 0), or NULL (and sticky) on failure. What was written there counts once it is added
+ * to len. */
+static inline char *bir_buf_room(struct bir_buf *buf, size_t n)
+{
+    bool fits = buf->status == BIR_OK && n <= buf->capacity - buf->len;
+    return fits || bir_buf_reserve(buf, n) ? buf->data + buf->len : NULL;
+}
+
+/* The same as an attempt, for more bytes than will perhaps be needed: NULL leaves the buffer as it is. */
+char *bir_buf_grow_window(struct bir_buf *buf, size_t n);
+
+static inline char *bir_buf_window(struct bir_buf *buf, size_t n)
+{
+    bool fits = buf->status == BIR_OK && n <= buf->capacity - buf->len;
+    return fits ? buf->data + buf->len : bir_buf_grow_window(buf, n);
+}
+
+static inline void bir_buf_put(struct bir_buf *buf, const void *bytes, size_t n)
+{
+    char *out = n > 0 ? bir_buf_room(buf, n) : NULL;
+    if (!out)
+        return;
+    memcpy(out, bytes, n);
+    buf->len += n;
+}
+
+static inline void bir_buf_putc(struct bir_buf *buf, char c)
+{
+    char *out = bir_buf_room(buf, 1);
+    if (!out)
+        return;
+    *out = c;
+    buf->len++;
+}
+
 void bir_buf_puts(struct bir_buf *buf, const char *text);
 void bir_buf_put_i64(struct bir_buf *buf, int64_t value);
 void bir_buf_put_u64(struct bir_buf *buf, uint64_t value);

@@ -1,5 +1,6 @@
 /*
- * Lexical scanners of JSON (RFC 8259), shared by reader, pointer search and writer. Internal to lib/base.
+ * Lexical scanners of JSON (RFC 8259), shared by reader, pointer search and writer. Internal to lib/base, but for
+ * bir_json_copy_plain, which the writer of modules uses too.
  *
  * A scanner takes the rest of the text as [p, end) and gives the position behind what it recognised, or NULL after
  * filling *fault. Nothing here allocates or reports.
@@ -77,6 +78,48 @@ static inline const char *bir_json_scan_plain(const char *p, const char *end, bo
     while (p < end && !bir_json_is_special(*p, wide))
         p++;
     return p;
+}
+
+typedef unsigned char bir_json_bytes16 __attribute__((vector_size(16)));
+
+/* Copies 16 bytes; gives a vector with a bit set where one is special as above, in the narrow sense. */
+static inline bir_json_bytes16 bir_json_copy16(char *out, const char *text)
+{
+    bir_json_bytes16 bytes;
+    memcpy(&bytes, text, sizeof bytes);
+    memcpy(out, &bytes, sizeof bytes);
+    return (bir_json_bytes16)((bytes < 0x20) | (bytes == '"') | (bytes == '\\'));
+}
+
+static inline uint64_t bir_json_copy8(char *out, const char *text)
+{
+    memcpy(out, text, 8);
+    return bir_json_special8(bir_json_load8(text), false);
+}
+
+/* The text with quotes around it at out, which has room for it: the position behind, or NULL when something in it needs
+ * an escape. The end of a text that is no multiple of a step is copied with the bytes before it, a second time. */
+static inline char *bir_json_copy_plain(char *out, const char *text, size_t len)
+{
+    uint64_t special = 0;
+    *out++ = '"';
+    if (len >= 16) {
+        bir_json_bytes16 found = bir_json_copy16(out + len - 16, text + len - 16);
+        for (size_t at = 0; at + 16 < len; at += 16)
+            found |= bir_json_copy16(out + at, text + at);
+        uint64_t halves[2];
+        memcpy(halves, &found, sizeof halves);
+        special = halves[0] | halves[1];
+    } else if (len >= 8) {
+        special = bir_json_copy8(out, text) | bir_json_copy8(out + len - 8, text + len - 8);
+    } else {
+        for (size_t at = 0; at < len; at++) {
+            special |= bir_json_is_special(text[at], false);
+            out[at] = text[at];
+        }
+    }
+    out[len] = '"';
+    return special == 0 ? out + len + 1 : NULL;
 }
 
 /* p is behind the opening quote; gives the closing quote. *escaped tells whether a backslash occurred. Checks UTF-8,

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/json_scan.h"
 
 void bir_json_writer_init(struct bir_json_writer *w, struct bir_buf *buf, uint32_t indent)
@@ -26,64 +27,28 @@ static void put_line_break(struct bir_json_writer *w)
     w->buf->len += spaces + 1;
 }
 
-/* Comma and line break due before an item, a key or a value that has no key. */
-static void put_item_start(struct bir_json_writer *w)
+char *bir_json_claim_indented(struct bir_json_writer *w, size_t len)
 {
-    if (w->after_key) {
-        w->after_key = false;
-        return;
-    }
-    if (w->need_comma)
+    if (!w->after_key && w->need_comma)
         bir_buf_putc(w->buf, ',');
-    if (w->indent > 0 && w->depth > 0)
+    if (!w->after_key && w->depth > 0)
         put_line_break(w);
+    char *out = bir_buf_room(w->buf, len);
+    if (out)
+        w->buf->len += len;
+    return out;
 }
 
-static void put_begin(struct bir_json_writer *w, char open)
+void bir_json_put_begin_deep(struct bir_json_writer *w)
 {
-    put_item_start(w);
-    bir_buf_putc(w->buf, open);
-    w->need_comma = false;
-    if (w->depth >= BIR_JSON_WRITER_MAX_DEPTH && w->buf->status == BIR_OK)
+    if (w->buf->status == BIR_OK)
         w->buf->status = BIR_LIMIT;
-    w->depth++;
 }
 
-static void put_end(struct bir_json_writer *w, char close)
+void bir_json_put_end_indented(struct bir_json_writer *w)
 {
-    if (w->depth > 0)
-        w->depth--;
-    if (w->need_comma && w->indent > 0)
+    if (w->need_comma)
         put_line_break(w);
-    bir_buf_putc(w->buf, close);
-    w->need_comma = true;
-}
-
-void bir_json_put_spelled(struct bir_json_writer *w, const char *text, size_t len)
-{
-    put_item_start(w);
-    bir_buf_put(w->buf, text, len);
-    w->need_comma = true;
-}
-
-void bir_json_put_object_begin(struct bir_json_writer *w)
-{
-    put_begin(w, '{');
-}
-
-void bir_json_put_object_end(struct bir_json_writer *w)
-{
-    put_end(w, '}');
-}
-
-void bir_json_put_array_begin(struct bir_json_writer *w)
-{
-    put_begin(w, '[');
-}
-
-void bir_json_put_array_end(struct bir_json_writer *w)
-{
-    put_end(w, ']');
 }
 
 static void put_escape(struct bir_buf *buf, unsigned char byte)
@@ -100,12 +65,10 @@ static void put_escape(struct bir_buf *buf, unsigned char byte)
     bir_buf_put_hex(buf, &byte, 1);
 }
 
-static void put_quoted(struct bir_buf *buf, const char *text, size_t len)
+static void put_escaped(struct bir_buf *buf, const char *text, size_t len)
 {
     const char *p = len > 0 ? text : "";
     const char *end = p + len;
-    if (!bir_buf_reserve(buf, len < SIZE_MAX - 2 ? len + 2 : len))
-        return;
     bir_buf_putc(buf, '"');
     for (;;) {
         const char *stop = bir_json_scan_plain(p, end, false);
@@ -118,45 +81,45 @@ static void put_quoted(struct bir_buf *buf, const char *text, size_t len)
     bir_buf_putc(buf, '"');
 }
 
+/* Copied in the hope that nothing needs an escape, which is then taken back. */
+static void put_quoted(struct bir_json_writer *w, const char *text, size_t len)
+{
+    char *out = bir_json_claim(w, len < SIZE_MAX - 2 ? len + 2 : len);
+    if (!out || bir_json_copy_plain(out, text, len))
+        return;
+    w->buf->len -= len + 2;
+    put_escaped(w->buf, text, len);
+}
+
 static void put_key_end(struct bir_json_writer *w)
 {
     bir_buf_put(w->buf, ": ", w->indent > 0 ? 2 : 1);
     w->after_key = true;
 }
 
-void bir_json_put_spelled_key(struct bir_json_writer *w, const char *text, size_t len)
-{
-    put_item_start(w);
-    bir_buf_put(w->buf, text, len);
-    put_key_end(w);
-}
-
 void bir_json_put_key(struct bir_json_writer *w, const char *key)
 {
-    put_item_start(w);
     size_t len = strlen(key);
-    if (bir_buf_reserve(w->buf, len + 2)) {
-        char *out = w->buf->data + w->buf->len;
+    char *out = bir_json_claim(w, len + 2);
+    if (out) {
         out[0] = '"';
         memcpy(out + 1, key, len);
         out[len + 1] = '"';
-        w->buf->len += len + 2;
     }
     put_key_end(w);
 }
 
 void bir_json_put_key_n(struct bir_json_writer *w, const char *key, size_t len)
 {
-    put_item_start(w);
-    put_quoted(w->buf, key, len);
+    put_quoted(w, key, len);
     put_key_end(w);
 }
 
 void bir_json_put_string(struct bir_json_writer *w, const char *text, size_t len)
 {
-    put_item_start(w);
-    put_quoted(w->buf, text, len);
+    put_quoted(w, text, len);
     w->need_comma = true;
+    w->after_key = false;
 }
 
 void bir_json_put_cstr(struct bir_json_writer *w, const char *text)
@@ -166,16 +129,14 @@ void bir_json_put_cstr(struct bir_json_writer *w, const char *text)
 
 void bir_json_put_i64(struct bir_json_writer *w, int64_t value)
 {
-    put_item_start(w);
-    bir_buf_put_i64(w->buf, value);
-    w->need_comma = true;
+    char digits[BIR_DECIMAL_MAX];
+    bir_json_put_spelled(w, digits, (size_t)(bir_decimal_put_signed(digits, value) - digits));
 }
 
 void bir_json_put_u64(struct bir_json_writer *w, uint64_t value)
 {
-    put_item_start(w);
-    bir_buf_put_u64(w->buf, value);
-    w->need_comma = true;
+    char digits[BIR_DECIMAL_MAX];
+    bir_json_put_spelled(w, digits, (size_t)(bir_decimal_put(digits, value) - digits));
 }
 
 void bir_json_put_double(struct bir_json_writer *w, double value)

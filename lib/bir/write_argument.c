@@ -1,4 +1,12 @@
-/* Operands, keys in byte order (bir-json.md sections 8 and 10). */
+/*
+ * Operands, keys in byte order (bir-json.md sections 8 and 10).
+ *
+ * Most operands of lowered code are a register or an integer with nothing else about them. In compact output each of
+ * these is a beginning that depends on kind and dtype alone, then the name or the number. The beginnings are cut from
+ * what the general writer makes of the first such operand and kept for the rest of the writing.
+ */
+#include "base/decimal.h"
+#include "base/json_scan.h"
 #include "bir/immediate.h"
 #include "bir/write.h"
 
@@ -194,7 +202,7 @@ static void write_register_access(struct bir_json_writer *w, struct prop_cursor 
     }
 }
 
-void write_argument(struct bir_json_writer *w, const struct bir_argument *arg)
+static void write_argument(struct bir_json_writer *w, const struct bir_argument *arg)
 {
     struct prop_cursor props = write_cursor(arg->rare ? arg->rare->props : NULL);
     bir_json_put_object_begin(w);
@@ -210,4 +218,89 @@ void write_argument(struct bir_json_writer *w, const struct bir_argument *arg)
     }
     write_rest(w, &props);
     bir_json_put_object_end(w);
+}
+
+/* What the general writer makes of an operand, without its last value_len bytes and the brace. Stays empty on failure.
+ */
+static void render_beginning(struct write_beginning *beginning, const struct bir_argument *arg, size_t value_len)
+{
+    struct bir_buf text;
+    struct bir_json_writer w;
+    bir_buf_init(&text, 0);
+    bir_json_writer_init(&w, &text, 0);
+    write_argument(&w, arg);
+    if (text.status == BIR_OK && text.len - value_len - 1 <= sizeof beginning->text) {
+        beginning->len = (uint8_t)(text.len - value_len - 1);
+        memcpy(beginning->text, text.data, beginning->len);
+    }
+    bir_buf_deinit(&text);
+}
+
+/* Comma, beginning, value and brace, the value with at most value_max bytes, counted once finish_simple is called: the
+ * place of the value, or NULL when it has to be done in general. */
+static inline char *start_simple(struct bir_json_writer *w, const struct write_beginning *beginning, size_t value_max)
+{
+    char *out = bir_buf_window(w->buf, 1 + sizeof beginning->text + value_max + 1);
+    if (!out || beginning->len == 0)
+        return NULL;
+    *out = ',';
+    out += w->need_comma;
+    memcpy(out, beginning->text, sizeof beginning->text); /* more than its length: a copy of constant size */
+    return out + beginning->len;
+}
+
+static inline bool finish_simple(struct bir_json_writer *w, char *out)
+{
+    if (!out) /* the name needs an escape */
+        return false;
+    *out++ = '}';
+    w->buf->len = (size_t)(out - w->buf->data);
+    w->need_comma = true;
+    return true;
+}
+
+static bool write_simple_register(struct writer *writer, const struct bir_argument *arg)
+{
+    const struct bir_str *name = arg->location ? arg->location->name : NULL;
+    if (!name)
+        return false;
+    struct write_beginning *beginning = &writer->register_access[arg->dtype];
+    if (beginning->len == 0)
+        render_beginning(beginning, arg, (size_t)name->len + 2);
+    char *out = start_simple(&writer->json, beginning, (size_t)name->len + 2);
+    return out && finish_simple(&writer->json, bir_json_copy_plain(out, name->text, name->len));
+}
+
+static bool write_simple_immediate(struct writer *writer, const struct bir_argument *arg)
+{
+    if (arg->dtype != BIR_DTYPE_INT32 && arg->dtype != BIR_DTYPE_INT64)
+        return false;
+    struct write_beginning *beginning = &writer->imm_value[arg->dtype];
+    if (beginning->len == 0) {
+        struct bir_imm_value zero = { .base = { .kind = BIR_ARG_IMM_VALUE, .dtype = arg->dtype } };
+        render_beginning(beginning, &zero.base, strlen("0"));
+    }
+    char *out = start_simple(&writer->json, beginning, BIR_DECIMAL_MAX);
+    int64_t value = (int64_t)((const struct bir_imm_value *)arg)->bits;
+    return out && finish_simple(&writer->json, bir_decimal_put_signed(out, value));
+}
+
+/* False when the operand is not simple, with nothing written. */
+static inline bool write_simple(struct writer *writer, const struct bir_argument *arg)
+{
+    const struct bir_json_writer *w = &writer->json;
+    if (arg->rare || arg->dtype >= BIR_DTYPE_COUNT || w->indent > 0 || w->depth >= BIR_JSON_WRITER_MAX_DEPTH)
+        return false;
+    if (arg->kind == BIR_ARG_REGISTER_ACCESS)
+        return write_simple_register(writer, arg);
+    return arg->kind == BIR_ARG_IMM_VALUE && write_simple_immediate(writer, arg);
+}
+
+void write_arguments(struct writer *writer, const struct bir_instruction *inst, enum bir_role role)
+{
+    bir_json_put_array_begin(&writer->json);
+    BIR_EACH_ARGUMENT (arg, inst, role)
+        if (!write_simple(writer, arg))
+            write_argument(&writer->json, arg);
+    bir_json_put_array_end(&writer->json);
 }

@@ -1,13 +1,6 @@
 /* Values and properties of the canonical writer. */
 #include "bir/write.h"
 
-struct prop_cursor write_cursor(const struct bir_props *props)
-{
-    if (!props)
-        return (struct prop_cursor){ NULL, NULL };
-    return (struct prop_cursor){ props->items, props->items + props->count };
-}
-
 static int compare(const struct bir_str *s, const char *text)
 {
     size_t len = strlen(text);
@@ -32,7 +25,7 @@ void write_props_before_slow(struct bir_json_writer *w, struct prop_cursor *curs
     }
 }
 
-void write_rest(struct bir_json_writer *w, struct prop_cursor *cursor)
+void write_rest_slow(struct bir_json_writer *w, struct prop_cursor *cursor)
 {
     for (; cursor->next != cursor->end; cursor->next++)
         write_prop(w, cursor->next);
@@ -57,7 +50,15 @@ void write_str(struct bir_json_writer *w, const struct bir_str *s)
 
 void write_name(struct bir_json_writer *w, const char *name)
 {
-    bir_json_put_cstr(w, name);
+    size_t len = strlen(name);
+    char *out = bir_json_claim(w, len + 2);
+    if (out) {
+        out[0] = '"';
+        memcpy(out + 1, name, len);
+        out[len + 1] = '"';
+    }
+    w->need_comma = true;
+    w->after_key = false;
 }
 
 void write_ints(struct bir_json_writer *w, const struct bir_ints *ints)

@@ -10,6 +10,8 @@ struct instruction_state {
     struct bir_json_writer *w;
     const struct bir_instruction *inst;
     const struct write_item *next, *end;
+    struct writer *writer;
+    struct write_span *spans; /* or NULL */
 };
 
 static void write_item(struct bir_json_writer *w, const struct write_item *item)
@@ -74,22 +76,38 @@ static void write_text(struct bir_json_writer *w, const struct bir_str *text)
     bir_json_put_raw(w, text->text, text->len, true);
 }
 
-static void write_edge_list(struct instruction_state *s, enum slot slot, const char *key, enum bir_edge_list list)
+static void write_loopnest(struct bir_json_writer *w, const struct bir_instruction_rare *rare)
 {
-    const struct bir_edges *edges = s->inst->edges;
-    if (!edges || edges->list[list].count == 0)
-        return;
-    write_items_before(s, (uint8_t)slot);
-    bir_json_put_key(s->w, key);
-    write_edges(s->w, edges, list);
+    bir_json_put_array_begin(w);
+    for (uint32_t i = 0; i < rare->loopnest.count; i++)
+        write_str(w, rare->loopnest.items[i]->name);
+    bir_json_put_array_end(w);
 }
 
-static void write_arguments(struct instruction_state *s, enum bir_role role)
+void write_part(struct writer *writer, const struct bir_instruction *inst, enum write_part part)
 {
-    bir_json_put_array_begin(s->w);
-    BIR_EACH_ARGUMENT (arg, s->inst, role)
-        write_argument(s->w, arg);
-    bir_json_put_array_end(s->w);
+    switch (part) {
+    case WRITE_PART_DEPENDENCIES: write_edges(&writer->json, inst->edges, BIR_EDGES_NORMAL); break;
+    case WRITE_PART_INS: write_arguments(writer, inst, BIR_ROLE_IN); break;
+    case WRITE_PART_LOOPNEST: write_loopnest(&writer->json, inst->rare); break;
+    case WRITE_PART_NAME: write_str(&writer->json, inst->name); break;
+    case WRITE_PART_OUTS: write_arguments(writer, inst, BIR_ROLE_OUT); break;
+    case WRITE_PART_COUNT: break;
+    }
+}
+
+/* Behind its key. */
+static void write_noted_part(struct instruction_state *s, enum write_part part)
+{
+    size_t from = s->w->buf->len;
+    write_part(s->writer, s->inst, part);
+    if (s->spans)
+        s->spans[part] = (struct write_span){ (uint32_t)from, (uint32_t)s->w->buf->len };
+}
+
+static bool has_edges(const struct instruction_state *s, enum bir_edge_list list)
+{
+    return s->inst->edges && s->inst->edges->list[list].count > 0;
 }
 
 static void write_loop_head(struct writer *writer, struct instruction_state *s, const struct bir_loop *loop)
@@ -126,19 +144,15 @@ static void write_engine(struct instruction_state *s)
     bir_json_put_u64(s->w, s->inst->engine_id);
 }
 
-static void write_loopnest(struct instruction_state *s, const struct bir_instruction_rare *rare)
+static void write_loopnest_field(struct instruction_state *s, const struct bir_instruction_rare *rare)
 {
     if (!rare || (rare->loopnest.count == 0 && !(rare->texts && rare->texts->loopnest)))
         return;
     FIELD(s, SLOT_LOOPNEST, "loopnest");
-    if (rare->loopnest.count == 0) {
+    if (rare->loopnest.count > 0)
+        write_noted_part(s, WRITE_PART_LOOPNEST);
+    else
         write_text(s->w, rare->texts->loopnest);
-        return;
-    }
-    bir_json_put_array_begin(s->w);
-    for (uint32_t i = 0; i < rare->loopnest.count; i++)
-        write_str(s->w, rare->loopnest.items[i]->name);
-    bir_json_put_array_end(s->w);
 }
 
 /* Up to and with name. */
@@ -152,19 +166,25 @@ static void write_first_half(struct writer *writer, struct instruction_state *s)
         FIELD(s, SLOT_DEBUG, "debug");
         write_debug(s->w, rare->debug);
     }
-    write_edge_list(s, SLOT_DEPENDENCIES, "dependencies", BIR_EDGES_NORMAL);
+    if (has_edges(s, BIR_EDGES_NORMAL)) {
+        FIELD(s, SLOT_DEPENDENCIES, "dependencies");
+        write_noted_part(s, WRITE_PART_DEPENDENCIES);
+    }
     write_engine(s);
     if (inst->heads[BIR_ROLE_INDIRECTION]) {
         FIELD(s, SLOT_INDIRECTION_INS, "indirection_ins");
-        write_arguments(s, BIR_ROLE_INDIRECTION);
+        write_arguments(writer, inst, BIR_ROLE_INDIRECTION);
     }
     FIELD(s, SLOT_INS, "ins");
-    write_arguments(s, BIR_ROLE_IN);
-    write_edge_list(s, SLOT_LOOP_CARRIED, "loop_carried_dependencies", BIR_EDGES_LOOP_CARRIED);
-    write_loopnest(s, rare);
+    write_noted_part(s, WRITE_PART_INS);
+    if (has_edges(s, BIR_EDGES_LOOP_CARRIED)) {
+        FIELD(s, SLOT_LOOP_CARRIED, "loop_carried_dependencies");
+        write_edges(s->w, inst->edges, BIR_EDGES_LOOP_CARRIED);
+    }
+    write_loopnest_field(s, rare);
     if (inst->name) {
         FIELD(s, SLOT_NAME, "name");
-        write_str(s->w, inst->name);
+        write_noted_part(s, WRITE_PART_NAME);
     }
 }
 
@@ -191,7 +211,7 @@ static void write_second_half(struct instruction_state *s)
     FIELD(s, SLOT_ORIGIN, "origin");
     write_name(s->w, bir_enum_name(BIR_ENUM_ORIGIN, s->inst->origin));
     FIELD(s, SLOT_OUTS, "outs");
-    write_arguments(s, BIR_ROLE_OUT);
+    write_noted_part(s, WRITE_PART_OUTS);
     if (texts && texts->predicates) {
         FIELD(s, SLOT_PREDICATES, "predicates");
         write_text(s->w, texts->predicates);
@@ -206,21 +226,30 @@ static void write_second_half(struct instruction_state *s)
         FIELD(s, SLOT_SYNC_INFO, "sync_info");
         write_sync(s->w, rare->sync);
     }
-    write_edge_list(s, SLOT_UNROLL, "unroll_dependencies", BIR_EDGES_UNROLL);
+    if (has_edges(s, BIR_EDGES_UNROLL)) {
+        FIELD(s, SLOT_UNROLL, "unroll_dependencies");
+        write_edges(s->w, s->inst->edges, BIR_EDGES_UNROLL);
+    }
 }
 
-static void write_instruction(struct writer *writer, const struct bir_instruction *inst)
+void write_record(struct writer *writer, const struct write_plan *plan, const struct bir_instruction *inst,
+                  struct write_span *spans)
 {
-    const struct write_plan *plan = write_plan_of(writer, inst);
-    if (!plan)
-        return;
-    struct instruction_state s = { .w = &writer->json, .inst = inst, .next = plan->items };
+    struct instruction_state s = { .w = &writer->json, .inst = inst, .writer = writer, .spans = spans };
+    s.next = plan->items;
     s.end = plan->items + plan->count;
     bir_json_put_object_begin(s.w);
     write_first_half(writer, &s);
     write_second_half(&s);
     write_items_before(&s, WRITE_HEADER_KEYS);
     bir_json_put_object_end(s.w);
+}
+
+static void write_instruction(struct writer *writer, const struct bir_instruction *inst)
+{
+    struct write_plan *plan = write_plan_of(writer, inst);
+    if (plan && !write_from_template(writer, plan, inst))
+        write_record(writer, plan, inst, NULL);
 }
 
 static void write_instructions(struct writer *writer, const struct bir_block *block)

@@ -165,11 +165,11 @@ static struct write_plan *build(struct writer *writer, const struct bir_instruct
     return b.failed ? NULL : plan;
 }
 
-const struct write_plan *write_plan_of(struct writer *writer, const struct bir_instruction *inst)
+struct write_plan *write_plan_of(struct writer *writer, const struct bir_instruction *inst)
 {
     const void *key = inst->props ? (const void *)inst->props : (const void *)writer;
     struct write_plan *first = bir_map_get(&writer->plans, key);
-    for (const struct write_plan *plan = first; plan; plan = plan->next)
+    for (struct write_plan *plan = first; plan; plan = plan->next)
         if (plan->opcode == inst->opcode)
             return plan;
     struct write_plan *plan = build(writer, inst);
