@@ -97,32 +97,65 @@ enum bir_status read_resolve_locations(struct read_context *ctx, struct bir_func
 
 /* Dependencies */
 
-static struct bir_instruction *find_in_functions(const struct bir_function *first, const struct bir_str *name)
+/* What the document defines, by name; of several objects of a name the first. Filled when first needed: most documents
+ * refer only within a function. */
+struct module_names {
+    struct bir_map functions, instructions;
+    bool filled;
+};
+
+static bool put_first(struct read_context *ctx, struct bir_map *map, const struct bir_str *name, void *object)
 {
-    for (const struct bir_function *f = first; f; f = f->next) {
-        struct bir_instruction *inst = bir_map_get(&f->instructions, name);
-        if (inst)
-            return inst;
-    }
-    return NULL;
+    return !name || bir_map_get(map, name) || bir_map_put(map, ctx->scratch, name, object);
 }
 
-/* In the function of the reference first, then in the queues, then anywhere. */
-static struct bir_instruction *find_instruction(const struct read_context *ctx, const struct bir_function *function,
-                                                const struct bir_str *name)
+static bool add_function(struct read_context *ctx, struct module_names *names, struct bir_function *function)
 {
-    struct bir_instruction *inst = function ? bir_map_get(&function->instructions, name) : NULL;
-    if (!inst)
-        inst = bir_map_get(&ctx->queue_instructions, name);
-    if (!inst)
-        inst = find_in_functions(ctx->module->functions, name);
-    return inst ? inst : find_in_functions(ctx->module->nki_functions, name);
+    if (!put_first(ctx, &names->functions, function->name, function))
+        return false;
+    struct bir_walk walk;
+    bir_walk_init(&walk, &function->body);
+    for (struct bir_instruction *inst; (inst = bir_walk_next(&walk));)
+        if (inst->name &&
+            !put_first(ctx, &names->instructions, inst->name, bir_map_get(&function->instructions, inst->name)))
+            return false;
+    return true;
 }
 
-static enum bir_status resolve_edge(struct read_context *ctx, const struct edge_fixup *fixup)
+static enum bir_status fill_names(struct read_context *ctx, struct module_names *names)
+{
+    if (names->filled)
+        return BIR_OK;
+    names->filled = true;
+    BIR_EACH_FUNCTION (function, ctx->module)
+        if (!add_function(ctx, names, function))
+            return read_fail_memory(ctx);
+    for (struct bir_function *f = ctx->module->nki_functions; f; f = f->next)
+        if (!add_function(ctx, names, f))
+            return read_fail_memory(ctx);
+    return BIR_OK;
+}
+
+/* In the function of the reference first, then in the queues, then anywhere; *out is NULL when there is none. */
+static enum bir_status find_instruction(struct read_context *ctx, struct module_names *names,
+                                        const struct bir_function *function, const struct bir_str *name,
+                                        struct bir_instruction **out)
+{
+    *out = function ? bir_map_get(&function->instructions, name) : NULL;
+    if (!*out)
+        *out = bir_map_get(&ctx->queue_instructions, name);
+    if (*out)
+        return BIR_OK;
+    BIR_TRY(fill_names(ctx, names));
+    *out = bir_map_get(&names->instructions, name);
+    return BIR_OK;
+}
+
+static enum bir_status resolve_edge(struct read_context *ctx, struct module_names *names,
+                                    const struct edge_fixup *fixup)
 {
     struct bir_edge *edge = &fixup->inst->edges->list[fixup->list].items[fixup->index];
-    edge->target = find_instruction(ctx, bir_instruction_function(fixup->inst), edge->name);
+    BIR_TRY(find_instruction(ctx, names, bir_instruction_function(fixup->inst), edge->name, &edge->target));
     if (!edge->target)
         return read_fail_name(ctx, NULL, fixup->offset, "instruction", edge->name);
     if (edge->target != fixup->inst || fixup->list == BIR_EDGES_LOOP_CARRIED)
@@ -132,17 +165,6 @@ static enum bir_status resolve_edge(struct read_context *ctx, const struct edge_
 }
 
 /* Operands of other functions */
-
-static struct bir_function *find_function(const struct read_context *ctx, const struct bir_str *name)
-{
-    BIR_EACH_FUNCTION (function, ctx->module)
-        if (function->name == name)
-            return function;
-    for (struct bir_function *f = ctx->module->nki_functions; f; f = f->next)
-        if (f->name == name)
-            return f;
-    return NULL;
-}
 
 static enum bir_status add_name(struct read_context *ctx, struct bir_argument_rare *rare, const char *key,
                                 const struct bir_str *name)
@@ -166,9 +188,11 @@ static enum bir_status leave_unresolved(struct read_context *ctx, const struct o
     return fixup->set ? add_name(ctx, rare, "memsetref", fixup->set) : BIR_OK;
 }
 
-static enum bir_status resolve_owner(struct read_context *ctx, const struct owner_fixup *fixup)
+static enum bir_status resolve_owner(struct read_context *ctx, struct module_names *names,
+                                     const struct owner_fixup *fixup)
 {
-    struct bir_function *owner = find_function(ctx, fixup->function);
+    BIR_TRY(fill_names(ctx, names));
+    struct bir_function *owner = bir_map_get(&names->functions, fixup->function);
     if (!owner)
         return leave_unresolved(ctx, fixup);
     struct bir_location *location = bir_function_find_location(owner, fixup->location);
@@ -206,6 +230,7 @@ static bool collect_blocks(struct read_context *ctx, struct bir_function *functi
 }
 
 struct known_names {
+    struct module_names *module;
     struct bir_map queues, blocks;
     const struct bir_function *blocks_of;
 };
@@ -213,10 +238,17 @@ struct known_names {
 static enum bir_status exists(struct read_context *ctx, struct known_names *known, const struct name_check *check,
                               bool *found)
 {
+    struct bir_instruction *inst;
     switch (check->kind) {
     case CHECK_QUEUE: *found = bir_map_get(&known->queues, check->name); return BIR_OK;
-    case CHECK_FUNCTION: *found = find_function(ctx, check->name); return BIR_OK;
-    case CHECK_INSTRUCTION: *found = find_instruction(ctx, check->function, check->name); return BIR_OK;
+    case CHECK_FUNCTION:
+        BIR_TRY(fill_names(ctx, known->module));
+        *found = bir_map_get(&known->module->functions, check->name);
+        return BIR_OK;
+    case CHECK_INSTRUCTION:
+        BIR_TRY(find_instruction(ctx, known->module, check->function, check->name, &inst));
+        *found = inst;
+        return BIR_OK;
     case CHECK_DMA_BLOCK: *found = bir_map_get(&ctx->queue_instructions, check->name); return BIR_OK;
     case CHECK_BLOCK: break;
     }
@@ -230,7 +262,7 @@ static enum bir_status exists(struct read_context *ctx, struct known_names *know
     return BIR_OK;
 }
 
-static enum bir_status resolve_checks(struct read_context *ctx)
+static enum bir_status resolve_checks(struct read_context *ctx, struct module_names *names)
 {
     static const char *const what[] = {
         [CHECK_QUEUE] = "queue",
@@ -239,7 +271,7 @@ static enum bir_status resolve_checks(struct read_context *ctx)
         [CHECK_INSTRUCTION] = "instruction",
         [CHECK_DMA_BLOCK] = "DMABlock in a queue",
     };
-    struct known_names known = { .blocks_of = NULL };
+    struct known_names known = { .module = names };
     for (struct bir_queue *queue = ctx->module->queues; queue; queue = queue->next)
         if (!bir_map_put(&known.queues, ctx->scratch, queue->name, queue))
             return read_fail_memory(ctx);
@@ -255,9 +287,10 @@ static enum bir_status resolve_checks(struct read_context *ctx)
 
 enum bir_status read_resolve_module(struct read_context *ctx)
 {
+    struct module_names names = { .filled = false };
     for (uint32_t i = 0; i < ctx->owners.count; i++)
-        BIR_TRY(resolve_owner(ctx, &ctx->owners.items[i]));
+        BIR_TRY(resolve_owner(ctx, &names, &ctx->owners.items[i]));
     for (uint32_t i = 0; i < ctx->edges.count; i++)
-        BIR_TRY(resolve_edge(ctx, &ctx->edges.items[i]));
-    return resolve_checks(ctx);
+        BIR_TRY(resolve_edge(ctx, &names, &ctx->edges.items[i]));
+    return resolve_checks(ctx, &names);
 }
