@@ -4,6 +4,8 @@
  */
 #include "base/diag.h"
 
+#include "base/json_reader.h"
+
 static const char *const severity_names[] = { [BIR_ERROR] = "error", [BIR_WARNING] = "warning", [BIR_NOTE] = "note" };
 
 void bir_diags_init(struct bir_diags *diags, struct bir_arena *arena, uint32_t limit)
@@ -19,6 +21,17 @@ static struct bir_diag *fill(struct bir_diag *diag, enum bir_severity severity, 
     return diag;
 }
 
+/* Names in messages are cut to a length that may fall inside a character: what is left of it becomes question marks,
+ * because a message is UTF-8 wherever it goes. */
+static void mend(char *text)
+{
+    size_t len = strlen(text), from = 0, bad;
+    while (!bir_utf8_valid(text + from, len - from, &bad)) {
+        from += bad;
+        text[from++] = '?';
+    }
+}
+
 static struct bir_diag *add(struct bir_diags *diags, enum bir_severity severity, const char *code, int64_t offset,
                             const char *fmt, va_list args)
 {
@@ -32,11 +45,12 @@ static struct bir_diag *add(struct bir_diags *diags, enum bir_severity severity,
         return fill(&diags->scratch, severity, code, offset, "");
     }
     struct bir_diag *diag = BIR_NEW(diags->arena, BIR_MEM_OTHER, struct bir_diag);
-    const char *message = diag ? bir_arena_vprintf(diags->arena, fmt, args) : NULL;
+    char *message = diag ? bir_arena_vprintf(diags->arena, fmt, args) : NULL;
     if (!message) {
         diags->failed = true;
         return fill(&diags->scratch, severity, code, offset, "");
     }
+    mend(message);
     *diags->tail = fill(diag, severity, code, offset, message);
     diags->tail = &diag->next;
     return diag;

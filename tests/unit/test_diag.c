@@ -51,6 +51,20 @@ START_TEST(an_error_can_name_a_member)
 }
 END_TEST
 
+START_TEST(messages_are_utf8)
+{
+    struct bir_arena arena;
+    struct bir_diags diags;
+    bir_arena_init(&arena, 0);
+    bir_diags_init(&diags, &arena, 2);
+    bir_diag_add(&diags, BIR_ERROR, "x", 0, "name \"%.3s\"", "a\xE2\x82\xAC"); /* cut inside the euro sign */
+    bir_diag_add(&diags, BIR_ERROR, "x", 0, "%s", "a\xE2\x82\xAC");
+    ck_assert_str_eq(diags.first->message, "name \"a??\"");
+    ck_assert_str_eq(diags.first->next->message, "a\xE2\x82\xAC");
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(diagnostics_beyond_the_limit_are_counted)
 {
     struct bir_arena arena;
@@ -109,6 +123,7 @@ int main(void)
     const TTest *const tests[] = {
         diagnostics_keep_their_order_and_fields,
         an_error_can_name_a_member,
+        messages_are_utf8,
         diagnostics_beyond_the_limit_are_counted,
         errors_count_when_memory_is_out,
         severities_have_names,
