@@ -204,8 +204,34 @@ START_TEST(failing_allocations)
 }
 END_TEST
 
+/* Each of many functions refers to the last one; asking every function for every name would take minutes. */
+START_TEST(references_across_functions_take_linear_time)
+{
+    enum { COUNT = 100000 };
+    struct bir_buf text;
+    struct bir_read read;
+    bir_buf_init(&text, 0);
+    bir_buf_puts(&text, "{\"version\":2,\"arch\":\"gen3\",\"functions\":[");
+    for (int i = 0; i < COUNT; i++)
+        bir_buf_printf(&text,
+                       "%s{\"name\":\"f%d\",\"allocations\":[],\"blocks\":[{\"name\":\"b\",\"instructions\":"
+                       "[{\"name\":\"i%d\",\"opcode\":\"NoOp\",\"dependencies\":[%s%d%s]}]}]}",
+                       i ? "," : "", i, i, i + 1 < COUNT ? "[\"i" : "", i + 1 < COUNT ? COUNT - 1 : 0,
+                       i + 1 < COUNT ? "\",\"Flow\"]" : "");
+    text.len -= strlen("0]}]}]}"); /* the last one depends on nothing */
+    bir_buf_puts(&text, "]}]}]}]}");
+    bir_read_text(&read, text.data, text.len, NULL);
+    ck_assert_msg(read.status == BIR_OK, "%s", read.diags.first ? read.diags.first->message : "?");
+    const struct bir_instruction *first = read.module->functions->body.first->first;
+    ck_assert_str_eq(first->edges->list[BIR_EDGES_NORMAL].items[0].target->name->text, "i99999");
+    bir_read_done(&read);
+    bir_buf_deinit(&text);
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = { bad_vectors, prefixes, limits, reread_limit, failing_allocations };
+    const TTest *const tests[] = { bad_vectors, prefixes, limits, reread_limit, failing_allocations,
+                                   references_across_functions_take_linear_time };
     return UNIT_RUN("bir_read", tests);
 }
