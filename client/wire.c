@@ -73,9 +73,10 @@ static enum roost_status send_some(roost *client, const struct bir_buf *head, co
     while (*sent < head->len + payload_len) {
         size_t of_head = *sent < head->len ? head->len - *sent : 0;
         size_t of_payload = *sent > head->len ? *sent - head->len : 0;
-        struct iovec parts[2] = { { .iov_base = head->data + (head->len - of_head), .iov_len = of_head },
-                                  { .iov_base = (char *)(uintptr_t)payload + of_payload,
-                                    .iov_len = payload_len - of_payload } };
+        struct iovec parts[2] = { { .iov_base = head->data + (head->len - of_head), .iov_len = of_head } };
+        if (payload_len)
+            parts[1] = (struct iovec){ .iov_base = (char *)(uintptr_t)payload + of_payload,
+                                       .iov_len = payload_len - of_payload };
         struct msghdr message = { .msg_iov = of_head ? parts : parts + 1,
                                   .msg_iovlen = of_head && payload_len ? 2 : 1 };
         ssize_t n = sendmsg(client->fd, &message, MSG_NOSIGNAL);

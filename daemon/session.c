@@ -127,8 +127,10 @@ static void send_parts(struct session *session, uv_buf_t parts[3], struct blob *
     }
     if (sent == total)
         return;
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3 && sent > 0; i++) {
         size_t done = sent < parts[i].len ? sent : parts[i].len;
+        if (done == 0)
+            continue;
         parts[i].base += done;
         parts[i].len -= done;
         sent -= done;
