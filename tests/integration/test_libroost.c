@@ -129,6 +129,26 @@ START_TEST(compiles)
 }
 END_TEST
 
+/* loop_sb is symbolic: its accesses cannot be placed. */
+START_TEST(verdict)
+{
+    roost *client = client_of(path, 1, 30000);
+    struct roost_request request = request_of("hazards");
+    struct roost_reply reply;
+    for (int i = 0; i < 2; i++) {
+        ck_assert_msg(roost_compile(client, &request, &reply) == ROOST_OK, "%s", roost_error(client));
+        ck_assert_str_eq(reply.cache, i ? "l1" : "miss");
+        ck_assert_str_eq(reply.verdict, "undecided");
+        roost_reply_clear(&reply);
+    }
+    request = request_of("check");
+    ck_assert_int_eq(roost_compile(client, &request, &reply), ROOST_OK);
+    ck_assert_str_eq(reply.verdict, "");
+    roost_reply_clear(&reply);
+    roost_free(client);
+}
+END_TEST
+
 /* With both, the bytes travel only when they are needed. */
 START_TEST(digest_first)
 {
@@ -461,6 +481,7 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, compiles);
+    tcase_add_test(tcase, verdict);
     tcase_add_test(tcase, digest_first);
     tcase_add_test(tcase, failures_are_told);
     tcase_add_test(tcase, nobody_there);
