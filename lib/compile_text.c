@@ -61,6 +61,17 @@ static void put_place(const struct bir_diag *d, const char *file, const void *in
     bir_buf_putc(out, ' ');
 }
 
+/* Names come from the input: a line feed would end the line, an escape sequence would reach the terminal. */
+static void put_shown(struct bir_buf *out, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7F)
+            bir_buf_printf(out, "\\x%02x", (unsigned)*c);
+        else
+            bir_buf_putc(out, *c);
+    }
+}
+
 static void put_diag(const struct bir_diag *d, bool colour, struct bir_buf *out)
 {
     if (colour)
@@ -68,11 +79,15 @@ static void put_diag(const struct bir_diag *d, bool colour, struct bir_buf *out)
     bir_buf_printf(out, "%s: ", bir_severity_name(d->severity));
     if (colour)
         bir_buf_puts(out, "\033[0m");
-    bir_buf_printf(out, "%s [%s]", d->message ? d->message : "", d->code);
+    put_shown(out, d->message ? d->message : "");
+    bir_buf_printf(out, " [%s]", d->code);
     if (d->vendor)
         bir_buf_printf(out, " [%s]", d->vendor);
-    if (d->pointer)
-        bir_buf_printf(out, " (at %s)", *d->pointer ? d->pointer : "the top");
+    if (d->pointer) {
+        bir_buf_puts(out, " (at ");
+        put_shown(out, *d->pointer ? d->pointer : "the top");
+        bir_buf_putc(out, ')');
+    }
     bir_buf_putc(out, '\n');
     if (d->hint)
         bir_buf_printf(out, "    hint: %s\n", d->hint);

@@ -162,6 +162,23 @@ START_TEST(samples_have_their_verdict)
 }
 END_TEST
 
+START_TEST(text_shows_control_characters)
+{
+    struct bir_arena arena;
+    struct bir_diags diags;
+    struct bir_buf out;
+    bir_arena_init(&arena, 0);
+    bir_diags_init(&diags, &arena, 1);
+    bir_buf_init(&out, 0);
+    bir_diag_add(&diags, BIR_ERROR, "x", 0, "name \"%s\"", "a\n\033[2J\xC3\xA4")->pointer = "/b\r";
+    bir_diags_write_text(&diags, "f", "{}", 2, false, &out);
+    bir_buf_putc(&out, '\0');
+    ck_assert_str_eq(out.data, "f:1:1: error: name \"a\\x0a\\x1b[2J\xC3\xA4\" [x] (at /b\\x0d)\n");
+    bir_buf_deinit(&out);
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(conversion_is_the_identity_on_canonical_documents)
 {
     struct input input = load("bir/good/refuse_modulo_tile.json");
@@ -352,6 +369,7 @@ int main(void)
     tcase_add_test(tests, wrong_options_are_named);
     tcase_add_test(tests, keys_differ_exactly_when_the_request_does);
     tcase_add_loop_test(tests, samples_have_their_verdict, 0, COUNT(verdicts));
+    tcase_add_test(tests, text_shows_control_characters);
     tcase_add_test(tests, conversion_is_the_identity_on_canonical_documents);
     tcase_add_test(tests, equal_requests_give_equal_bytes);
     tcase_add_loop_test(tests, dumps_are_inputs_that_continue, 0, 3);
