@@ -200,7 +200,11 @@ static void put_json_option(struct cli *cli, const struct bir_option *option, co
 {
     struct bir_buf *json = &cli->options_json;
     bir_buf_printf(json, "%s\"%s\":", json->len > 1 ? "," : "", option->name);
-    if (option->type == BIR_OPTION_BOOL || option->type == BIR_OPTION_INT) {
+    if (option->type == BIR_OPTION_INT) { /* JSON has no leading zeros */
+        bir_buf_put_u64(json, strtoul(value, NULL, 10));
+        return;
+    }
+    if (option->type == BIR_OPTION_BOOL) {
         bir_buf_puts(json, value);
         return;
     }
