@@ -21,7 +21,8 @@ bool bir_vec_reserve_one(struct bir_arena *arena, void **items, uint32_t count, 
                          size_t item_size) BIR_MUST_CHECK;
 
 #define bir_vec_push(arena, vec, ...)                                                                                  \
-    (bir_vec_reserve_one((arena), (void **)&(vec)->items, (vec)->count, &(vec)->capacity, sizeof(*(vec)->items))       \
+    ((vec)->count < (vec)->capacity || bir_vec_reserve_one((arena), (void **)&(vec)->items, (vec)->count,              \
+                                                           &(vec)->capacity, sizeof(*(vec)->items))                    \
          ? ((vec)->items[(vec)->count++] = (__VA_ARGS__), true)                                                        \
          : false)
 

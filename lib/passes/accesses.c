@@ -16,7 +16,6 @@
 struct collector {
     struct bir_liveness *live;
     bir_access_vec *out;
-    bool def, use; /* of the operand at hand */
     bool failed;
 };
 
@@ -26,16 +25,21 @@ bool bir_access_is_partial(const struct bir_argument *arg)
            ((const struct bir_register *)arg->location)->num_physical == 2 && bir_dtype_bytes(arg->dtype) == 4;
 }
 
-static void add_access(struct collector *c, struct bir_register *reg, bool def, bool use)
+static bool add_node(struct collector *c, struct bir_register *reg)
 {
-    if (reg->scratch == 0) {
-        struct bir_node node = { .reg = reg };
-        if (!bir_vec_push(c->live->context->scratch, &c->live->nodes, node)) {
-            c->failed = true;
-            return;
-        }
-        reg->scratch = c->live->nodes.count;
+    struct bir_node node = { .reg = reg };
+    if (!bir_vec_push(c->live->context->scratch, &c->live->nodes, node)) {
+        c->failed = true;
+        return false;
     }
+    reg->scratch = c->live->nodes.count;
+    return true;
+}
+
+static inline void add_access(struct collector *c, struct bir_register *reg, bool def, bool use)
+{
+    if (reg->scratch == 0 && !add_node(c, reg))
+        return;
     struct bir_access access = { reg->scratch - 1, use, def };
     if (!bir_vec_push(c->live->context->scratch, c->out, access))
         c->failed = true;
@@ -45,7 +49,7 @@ static bool operand_register(void *user, struct bir_register *reg, struct bir_re
 {
     struct collector *c = user;
     (void)slot;
-    add_access(c, reg, c->def, c->use);
+    add_access(c, reg, false, true);
     return !c->failed;
 }
 
@@ -105,7 +109,11 @@ static void add_loop(struct collector *c, const struct bir_segment *segment)
 
 static void add_fixed(struct collector *c, const struct bir_instruction *inst)
 {
-    add_properties(c, inst->props);
+    if (inst->props != c->live->plain_props) { /* most have the list of the instruction before */
+        uint32_t before = c->out->count;
+        add_properties(c, inst->props);
+        c->live->plain_props = c->out->count == before && !c->failed ? inst->props : c->live->plain_props;
+    }
     if (inst->rare && inst->rare->sync)
         add_waits(c, inst->rare->sync);
 }
@@ -113,23 +121,26 @@ static void add_fixed(struct collector *c, const struct bir_instruction *inst)
 static void add_instruction(struct collector *c, struct bir_instruction *inst)
 {
     bool predicated = inst->rare && inst->rare->texts && inst->rare->texts->predicates;
+    uint32_t first = c->out->count;
     for (int role = 0; role < BIR_ROLE_COUNT; role++) {
         BIR_EACH_ARGUMENT (arg, inst, role) {
-            c->def = role == BIR_ROLE_OUT && arg->kind == BIR_ARG_REGISTER_ACCESS;
-            c->use = !c->def || bir_access_is_partial(arg);
-            bir_argument_each_register(arg, operand_register, c);
+            bool def = role == BIR_ROLE_OUT && arg->kind == BIR_ARG_REGISTER_ACCESS;
+            bool use = !def || bir_access_is_partial(arg);
+            if (arg->kind == BIR_ARG_REGISTER_ACCESS && arg->location)
+                add_access(c, (struct bir_register *)arg->location, def, use);
+            else if (arg->kind != BIR_ARG_IMM_VALUE)
+                bir_argument_each_register(arg, operand_register, c);
         }
     }
-    for (uint32_t i = 0; predicated && i < c->out->count; i++)
+    for (uint32_t i = first; predicated && i < c->out->count; i++)
         c->out->items[i].use = true;
     add_fixed(c, inst);
 }
 
-enum bir_status bir_liveness_accesses(struct bir_liveness *live, const struct bir_segment *segment,
-                                      struct bir_instruction *inst, bir_access_vec *out)
+enum bir_status bir_liveness_add_accesses(struct bir_liveness *live, const struct bir_segment *segment,
+                                          struct bir_instruction *inst, bir_access_vec *out)
 {
     struct collector c = { .live = live, .out = out };
-    out->count = 0;
     if (inst)
         add_instruction(&c, inst);
     else
@@ -137,11 +148,9 @@ enum bir_status bir_liveness_accesses(struct bir_liveness *live, const struct bi
     return c.failed ? bir_arena_failure(live->context->scratch) : BIR_OK;
 }
 
-enum bir_status bir_liveness_fixed_accesses(struct bir_liveness *live, struct bir_instruction *inst,
-                                            bir_access_vec *out)
+enum bir_status bir_liveness_add_fixed(struct bir_liveness *live, struct bir_instruction *inst, bir_access_vec *out)
 {
     struct collector c = { .live = live, .out = out };
-    out->count = 0;
     add_fixed(&c, inst);
     return c.failed ? bir_arena_failure(live->context->scratch) : BIR_OK;
 }

@@ -6,8 +6,9 @@
  * number first; when none is left, the node with the least cost per degree is pushed in the hope that its neighbours
  * leave room. Select gives each node, in the opposite order, the lowest base that its coloured neighbours leave.
  *
- * Both choices are binary heaps, so the whole is O((nodes + edges) log nodes). Degrees only fall, so the cost per
- * degree of a node only rises: a stale entry of the second heap is put back with its present key.
+ * Both choices are binary heaps, so the whole is O((nodes + edges) log nodes); the nodes that are trivial from the
+ * start, which is nearly all of them, come in order and need none. Degrees only fall, so the cost per degree of a node
+ * only rises: a stale entry of the second heap is put back with its present key.
  */
 #include "passes/colour_graph.h"
 
@@ -28,7 +29,9 @@ struct solver {
     bool *removed;
     uint32_t *stack; /* in order of removal */
     uint32_t n_stack;
-    struct heap trivial, candidates;
+    uint32_t *ready; /* trivial from the start, ascending */
+    uint32_t n_ready, next_ready;
+    struct heap trivial, candidates; /* trivial: since */
 };
 
 static bool before(struct entry a, struct entry b)
@@ -116,12 +119,15 @@ static void simplify(struct solver *s)
         for (uint32_t i = lists->first[node]; i < lists->first[node + 1]; i++)
             s->degree[node] += blocked_by(s, node, lists->items[i]);
         if (is_trivial(s, node))
-            heap_push(&s->trivial, (struct entry){ 0, node });
+            s->ready[s->n_ready++] = node;
         else
             heap_push(&s->candidates, (struct entry){ spill_key(s, node), node });
     }
     while (s->n_stack < n) {
-        if (s->trivial.count > 0)
+        bool ready = s->next_ready < s->n_ready;
+        if (ready && (s->trivial.count == 0 || s->ready[s->next_ready] < s->trivial.items[0].node))
+            remove_node(s, s->ready[s->next_ready++]);
+        else if (s->trivial.count > 0)
             remove_node(s, heap_pop(&s->trivial).node);
         else
             remove_node(s, pop_candidate(s));
@@ -156,9 +162,10 @@ static bool allocate(struct solver *s, struct bir_arena *scratch)
     s->degree = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *s->degree);
     s->removed = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *s->removed);
     s->stack = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *s->stack);
+    s->ready = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *s->ready);
     s->trivial.items = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *s->trivial.items);
     s->candidates.items = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *s->candidates.items);
-    return s->degree && s->removed && s->stack && s->trivial.items && s->candidates.items;
+    return s->degree && s->removed && s->stack && s->ready && s->trivial.items && s->candidates.items;
 }
 
 enum bir_status bir_colour_graph_solve(const struct bir_colour_graph *graph, unsigned colours,

@@ -31,8 +31,18 @@ struct scan {
     uint32_t steps;
     bool has_moves;
     BIR_VEC(struct pair) pairs;
-    bir_access_vec accesses;
 };
+
+/* The accesses of one step. */
+struct step {
+    const struct bir_access *first, *end;
+};
+
+static struct step step_of(const struct bir_liveness *live, uint32_t number)
+{
+    const uint32_t *from = &live->steps.items[number];
+    return (struct step){ live->accesses.items + from[0], live->accesses.items + from[1] };
+}
 
 static struct bir_register *reg_of(const struct scan *s, uint32_t node)
 {
@@ -47,11 +57,11 @@ static enum bir_status out_of_memory(const struct scan *s)
 /* ----------------------------------------------------------------------------------------------------------- live sets
  */
 
-static enum bir_status set_add(struct scan *s, uint32_t node)
+static inline enum bir_status set_add(struct scan *s, uint32_t node)
 {
-    struct live_set *set = &s->sets[reg_of(s, node)->engine];
     if (s->position[node])
         return BIR_OK;
+    struct live_set *set = &s->sets[reg_of(s, node)->engine];
     if (!bir_vec_push(s->live->context->scratch, &set->members, node))
         return out_of_memory(s);
     s->position[node] = set->members.count;
@@ -59,12 +69,12 @@ static enum bir_status set_add(struct scan *s, uint32_t node)
     return BIR_OK;
 }
 
-static void set_remove(struct scan *s, uint32_t node)
+static inline void set_remove(struct scan *s, uint32_t node)
 {
-    struct live_set *set = &s->sets[reg_of(s, node)->engine];
     uint32_t at = s->position[node];
     if (!at)
         return;
+    struct live_set *set = &s->sets[reg_of(s, node)->engine];
     uint32_t moved = set->members.items[--set->members.count];
     set->members.items[at - 1] = moved;
     s->position[moved] = at;
@@ -91,11 +101,12 @@ static enum bir_status load_live_out(struct scan *s, uint32_t segment)
     return BIR_OK;
 }
 
-static void note_peak(struct scan *s, unsigned engine, uint32_t segment, struct bir_instruction *inst)
+static inline void note_peak(struct scan *s, unsigned engine, uint32_t segment, uint32_t number,
+                             struct bir_instruction *inst)
 {
     struct bir_pressure_peak *peak = &s->out->peaks[engine];
     if (s->sets[engine].width > peak->width)
-        *peak = (struct bir_pressure_peak){ s->sets[engine].width, segment, inst };
+        *peak = (struct bir_pressure_peak){ s->sets[engine].width, segment, number, inst };
 }
 
 /* ------------------------------------------------------------------------------------------------------------- moves
@@ -156,44 +167,57 @@ static enum bir_status add_pairs(struct scan *s, uint32_t node, uint32_t except)
     return BIR_OK;
 }
 
-/* One step backwards over an instruction (or an artificial segment). */
-static enum bir_status step(struct scan *s, uint32_t segment, struct bir_instruction *inst, bool with_edges)
+/* Edges of what a step writes. Its writes are in the sets. */
+static enum bir_status add_step_pairs(struct scan *s, struct step step, uint32_t defs, struct bir_instruction *inst)
 {
     struct bir_register *dst, *src;
     uint32_t except = s->has_moves && is_move(inst, &dst, &src) ? src->scratch - 1 : UINT32_MAX;
-    uint32_t defs = 0;
-    BIR_TRY(bir_liveness_accesses(s->live, &s->live->segments.items[segment], inst, &s->accesses));
-    s->steps++;
-    for (uint32_t i = 0; i < s->accesses.count; i++) {
-        if (s->accesses.items[i].use)
-            s->read_at[s->accesses.items[i].node] = s->steps;
-        if (!s->accesses.items[i].def)
-            continue;
-        BIR_TRY(set_add(s, s->accesses.items[i].node)); /* a dead write occupies its register too */
-        defs++;
-        note_peak(s, reg_of(s, s->accesses.items[i].node)->engine, segment, inst);
-    }
-    for (uint32_t i = 0; i < s->accesses.count && with_edges; i++) {
-        const struct bir_access *access = &s->accesses.items[i];
-        bool redefined = s->read_at[access->node] == s->steps;
-        if (access->def && (defs > 1 || s->has_moves || !redefined))
-            BIR_TRY(add_pairs(s, access->node, except));
-    }
-    for (uint32_t i = 0; i < s->accesses.count; i++) {
-        if (s->accesses.items[i].def)
-            set_remove(s, s->accesses.items[i].node);
-    }
-    for (uint32_t i = 0; i < s->accesses.count; i++) {
-        if (s->accesses.items[i].use)
-            BIR_TRY(set_add(s, s->accesses.items[i].node));
+    for (const struct bir_access *a = step.first; a != step.end; a++) {
+        bool redefined = s->read_at[a->node] == s->steps;
+        if (a->def && (defs > 1 || s->has_moves || !redefined))
+            BIR_TRY(add_pairs(s, a->node, except));
     }
     return BIR_OK;
 }
 
-static void note_all_peaks(struct scan *s, uint32_t segment, struct bir_instruction *inst)
+/* One step backwards over an instruction (or an artificial segment). */
+static enum bir_status step_back(struct scan *s, uint32_t segment, uint32_t number, struct bir_instruction *inst,
+                                 bool with_edges)
 {
-    for (unsigned e = 0; e < BIR_ENGINE_COUNT; e++)
-        note_peak(s, e, segment, inst);
+    struct step step = step_of(s->live, number);
+    uint32_t defs = 0;
+    s->steps++;
+    for (const struct bir_access *a = step.first; a != step.end; a++) {
+        if (a->use)
+            s->read_at[a->node] = s->steps;
+        if (!a->def)
+            continue;
+        BIR_TRY(set_add(s, a->node)); /* a dead write occupies its register too */
+        defs++;
+        note_peak(s, reg_of(s, a->node)->engine, segment, number, inst);
+    }
+    if (with_edges && defs > 0)
+        BIR_TRY(add_step_pairs(s, step, defs, inst));
+    for (const struct bir_access *a = step.first; defs > 0 && a != step.end; a++) {
+        if (a->def)
+            set_remove(s, a->node);
+    }
+    for (const struct bir_access *a = step.first; a != step.end; a++) {
+        if (a->use)
+            BIR_TRY(set_add(s, a->node));
+    }
+    return BIR_OK;
+}
+
+/* The place before the step of inst: only what it reads can have become live there. */
+static void note_read_peaks(struct scan *s, uint32_t id, uint32_t number, const struct bir_instruction *inst)
+{
+    struct step step = step_of(s->live, number);
+    uint32_t before = number == s->live->segments.items[id].first_step ? UINT32_MAX : number - 1;
+    for (const struct bir_access *a = step.first; a != step.end; a++) {
+        if (a->use)
+            note_peak(s, reg_of(s, a->node)->engine, id, before, inst->prev);
+    }
 }
 
 /* Backwards over a segment, down to the place behind `until` (NULL: all of it). */
@@ -201,14 +225,16 @@ static enum bir_status scan_segment(struct scan *s, uint32_t id, const struct bi
 {
     const struct bir_segment *segment = &s->live->segments.items[id];
     BIR_TRY(load_live_out(s, id));
-    note_all_peaks(s, id, NULL);
+    for (unsigned e = 0; e < BIR_ENGINE_COUNT; e++)
+        note_peak(s, e, id, UINT32_MAX, NULL);
     if (segment->kind != BIR_SEGMENT_CODE)
-        return step(s, id, NULL, with_edges);
+        return step_back(s, id, segment->first_step, NULL, with_edges);
     struct bir_instruction *inst = segment->last;
     for (uint32_t i = 0; i < segment->count && inst != until; i++, inst = inst->prev) {
+        uint32_t number = segment->first_step + segment->count - 1 - i;
         BIR_TRY(bir_pass_poll(s->live->context, i));
-        BIR_TRY(step(s, id, inst, with_edges));
-        note_all_peaks(s, id, inst->prev);
+        BIR_TRY(step_back(s, id, number, inst, with_edges));
+        note_read_peaks(s, id, number, inst);
     }
     return BIR_OK;
 }
@@ -296,11 +322,11 @@ enum bir_status bir_interference_at_peak(struct bir_liveness *live, const struct
     struct scan s;
     BIR_TRY(scan_init(&s, live, NULL, &again));
     BIR_TRY(scan_segment(&s, peak.segment, peak.inst, false));
-    if (peak.inst) { /* dead writes count at the peak */
-        BIR_TRY(bir_liveness_accesses(live, &live->segments.items[peak.segment], peak.inst, &s.accesses));
-        for (uint32_t i = 0; i < s.accesses.count; i++) {
-            if (s.accesses.items[i].def)
-                BIR_TRY(set_add(&s, s.accesses.items[i].node));
+    if (peak.step != UINT32_MAX) { /* dead writes count at the peak */
+        struct step step = step_of(live, peak.step);
+        for (const struct bir_access *a = step.first; a != step.end; a++) {
+            if (a->def)
+                BIR_TRY(set_add(&s, a->node));
         }
     }
     *out = s.sets[engine].members;

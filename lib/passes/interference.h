@@ -8,6 +8,7 @@
 struct bir_pressure_peak {
     uint32_t width;               /* physical registers */
     uint32_t segment;             /* of live->segments */
+    uint32_t step;                /* of live->steps: that of inst, UINT32_MAX when it is outside the segment */
     struct bir_instruction *inst; /* behind it the registers are live; NULL at the end of the segment */
 };
 

@@ -152,67 +152,78 @@ static enum bir_status stamp_room(struct builder *b)
     return BIR_OK;
 }
 
-static uint64_t weight(const struct bir_register *reg, uint32_t depth)
+/* Of an access of one physical register in so many loops. */
+static uint64_t weight(uint32_t depth)
 {
-    uint64_t w = reg->num_physical;
+    uint64_t w = 1;
     for (uint32_t i = 0; i < depth && w < UINT32_MAX; i++)
         w *= 10;
     return w;
 }
 
-static void count_access(struct bir_liveness *live, const struct bir_access *access, uint32_t depth)
+static enum bir_status record_use(struct builder *b, uint32_t segment, uint32_t node)
 {
-    struct bir_node *node = &live->nodes.items[access->node];
-    uint64_t w = weight(node->reg, depth);
-    node->defs += access->def;
-    node->uses += access->use;
-    node->cost += w * ((unsigned)access->def + (unsigned)access->use);
+    struct pair event = { node, segment };
+    if (b->stamp_def.items[node] == segment + 1 || b->stamp_use.items[node] == segment + 1)
+        return BIR_OK;
+    b->stamp_use.items[node] = segment + 1;
+    return bir_vec_push(b->scratch, &b->exposed, event) ? BIR_OK : out_of_memory(b);
 }
 
-/* Uses come before defs: an instruction reads its operands first. */
-static enum bir_status record(struct builder *b, uint32_t segment, const bir_access_vec *accesses)
+static enum bir_status record_def(struct builder *b, uint32_t segment, uint32_t node)
 {
-    BIR_TRY(stamp_room(b));
-    for (uint32_t i = 0; i < accesses->count; i++) {
-        uint32_t node = accesses->items[i].node;
-        struct pair event = { node, segment };
-        count_access(b->live, &accesses->items[i], b->live->segments.items[segment].depth);
-        if (!accesses->items[i].use || b->stamp_def.items[node] == segment + 1 ||
-            b->stamp_use.items[node] == segment + 1)
-            continue;
-        b->stamp_use.items[node] = segment + 1;
-        if (!bir_vec_push(b->scratch, &b->exposed, event))
-            return out_of_memory(b);
+    struct pair event = { node, segment };
+    if (b->stamp_def.items[node] == segment + 1)
+        return BIR_OK;
+    b->stamp_def.items[node] = segment + 1;
+    return bir_vec_push(b->scratch, &b->defined, event) ? BIR_OK : out_of_memory(b);
+}
+
+/* One step: inst, or the artificial segment. Uses come before defs: an instruction reads its operands first. */
+static enum bir_status record_step(struct builder *b, uint32_t segment, uint64_t weight_each,
+                                   struct bir_instruction *inst)
+{
+    struct bir_liveness *live = b->live;
+    uint32_t first = live->accesses.count;
+    BIR_TRY(bir_liveness_add_accesses(live, &live->segments.items[segment], inst, &live->accesses));
+    if (!bir_vec_push(b->scratch, &live->steps, live->accesses.count))
+        return out_of_memory(b);
+    if (b->stamp_use.count < live->nodes.count)
+        BIR_TRY(stamp_room(b));
+    for (uint32_t i = first; i < live->accesses.count; i++) {
+        const struct bir_access *access = &live->accesses.items[i];
+        struct bir_node *node = &live->nodes.items[access->node];
+        node->defs += access->def;
+        node->uses += access->use;
+        node->cost += weight_each * node->reg->num_physical * ((unsigned)access->def + (unsigned)access->use);
+        if (access->use)
+            BIR_TRY(record_use(b, segment, access->node));
     }
-    for (uint32_t i = 0; i < accesses->count; i++) {
-        uint32_t node = accesses->items[i].node;
-        struct pair event = { node, segment };
-        if (!accesses->items[i].def || b->stamp_def.items[node] == segment + 1)
-            continue;
-        b->stamp_def.items[node] = segment + 1;
-        if (!bir_vec_push(b->scratch, &b->defined, event))
-            return out_of_memory(b);
+    for (uint32_t i = first; i < live->accesses.count; i++) {
+        if (live->accesses.items[i].def)
+            BIR_TRY(record_def(b, segment, live->accesses.items[i].node));
     }
     return BIR_OK;
 }
 
 static enum bir_status record_segments(struct builder *b)
 {
-    bir_access_vec accesses = { 0 };
     uint64_t n = 0;
+    if (!bir_vec_push(b->scratch, &b->live->steps, 0))
+        return out_of_memory(b);
     for (uint32_t s = 0; s < b->live->segments.count; s++) {
-        struct bir_segment segment = b->live->segments.items[s];
+        struct bir_segment *segment = &b->live->segments.items[s];
+        uint64_t weight_each = weight(segment->depth);
+        segment->first_step = b->live->steps.count - 1;
         BIR_TRY(bir_pass_poll(b->live->context, 0));
-        if (segment.kind != BIR_SEGMENT_CODE) {
-            BIR_TRY(bir_liveness_accesses(b->live, &segment, NULL, &accesses));
-            BIR_TRY(record(b, s, &accesses));
+        if (segment->kind != BIR_SEGMENT_CODE) {
+            BIR_TRY(record_step(b, s, weight_each, NULL));
             continue;
         }
-        struct bir_instruction *inst = segment.first;
-        for (uint32_t i = 0; i < segment.count; i++, inst = inst->next) {
+        struct bir_instruction *inst = segment->first;
+        for (uint32_t i = 0; i < segment->count; i++, inst = inst->next) {
             BIR_TRY(bir_pass_poll(b->live->context, n++));
-            BIR_TRY(bir_liveness_accesses(b->live, &segment, inst, &accesses));
-            BIR_TRY(record(b, s, &accesses));
+            BIR_TRY(record_step(b, s, weight_each, inst));
         }
     }
     return BIR_OK;

@@ -22,6 +22,7 @@ struct bir_segment {
     struct bir_instruction *first, *last; /* of a CODE segment, when count > 0 */
     struct bir_instruction *owner;        /* of the others */
     uint32_t depth;                       /* loops around it */
+    uint32_t first_step;                  /* a step is one instruction, or an artificial segment as a whole */
 };
 
 struct bir_node {
@@ -37,18 +38,22 @@ struct bir_lists {
     uint32_t *items;
 };
 
+/* One access of a register by an instruction or an artificial segment. */
+struct bir_access {
+    uint32_t node;
+    bool use, def; /* a predicated def is both */
+};
+typedef BIR_VEC(struct bir_access) bir_access_vec;
+
 struct bir_liveness {
     struct bir_function *function;
     const struct bir_pass_context *context;
     BIR_VEC(struct bir_segment) segments; /* in program order; 0 is the entry */
     BIR_VEC(struct bir_node) nodes;
-    struct bir_lists live_out; /* by segment: nodes */
-};
-
-/* One access of a register by an instruction or an artificial segment. */
-struct bir_access {
-    uint32_t node;
-    bool use, def; /* a predicated def is both */
+    struct bir_lists live_out;           /* by segment: nodes */
+    bir_access_vec accesses;             /* of all steps, one after the other */
+    BIR_VEC(uint32_t) steps;             /* where those of each begin, and the end of the last */
+    const struct bir_props *plain_props; /* the last list found to name no register */
 };
 
 /* Numbers registers (reg->scratch is node + 1), cuts segments and solves the flow equations. Errors: "colour-engine"
@@ -56,15 +61,13 @@ struct bir_access {
 enum bir_status bir_liveness_build(struct bir_function *function, const struct bir_pass_context *context,
                                    struct bir_diags *diags, struct bir_liveness *live) BIR_MUST_CHECK;
 
-/* The accesses of one instruction, or of an artificial segment (inst NULL), uses and defs mixed; *count of them in
- * *items, valid until the next call. */
-typedef BIR_VEC(struct bir_access) bir_access_vec;
-enum bir_status bir_liveness_accesses(struct bir_liveness *live, const struct bir_segment *segment,
-                                      struct bir_instruction *inst, bir_access_vec *out) BIR_MUST_CHECK;
+/* Appends the accesses of one instruction, or of an artificial segment (inst NULL), uses and defs mixed. */
+enum bir_status bir_liveness_add_accesses(struct bir_liveness *live, const struct bir_segment *segment,
+                                          struct bir_instruction *inst, bir_access_vec *out) BIR_MUST_CHECK;
 
 /* The same without the operands: registers that op keys and waits name. */
-enum bir_status bir_liveness_fixed_accesses(struct bir_liveness *live, struct bir_instruction *inst,
-                                            bir_access_vec *out) BIR_MUST_CHECK;
+enum bir_status bir_liveness_add_fixed(struct bir_liveness *live, struct bir_instruction *inst,
+                                       bir_access_vec *out) BIR_MUST_CHECK;
 
 /* True for a 32-bit access of a 2-wide register: written, it leaves the high half as it was. */
 bool bir_access_is_partial(const struct bir_argument *arg);

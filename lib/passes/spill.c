@@ -54,9 +54,10 @@ static bool exempt_fixed(void *user, struct bir_register *reg, struct bir_regist
 static enum bir_status exempt_other(struct bir_liveness *live, struct bir_instruction *inst, bir_access_vec *accesses)
 {
     struct bir_segment enter = { .kind = BIR_SEGMENT_ENTER, .owner = inst };
+    accesses->count = 0;
     if (bir_instruction_region(inst))
-        return bir_liveness_accesses(live, &enter, NULL, accesses);
-    return bir_liveness_fixed_accesses(live, inst, accesses);
+        return bir_liveness_add_accesses(live, &enter, NULL, accesses);
+    return bir_liveness_add_fixed(live, inst, accesses);
 }
 
 enum bir_status bir_spiller_exempt(struct bir_spiller *spiller, struct bir_function *function)
