@@ -4,6 +4,8 @@
  */
 #include "base/diag.h"
 
+#include <string.h>
+
 #include "base/json_reader.h"
 
 static const char *const severity_names[] = { [BIR_ERROR] = "error", [BIR_WARNING] = "warning", [BIR_NOTE] = "note" };
