@@ -277,7 +277,7 @@ static enum bir_status resolve_checks(struct read_context *ctx, struct module_na
             return read_fail_memory(ctx);
     for (uint32_t i = 0; i < ctx->checks.count; i++) {
         const struct name_check *check = &ctx->checks.items[i];
-        bool found;
+        bool found = false;
         BIR_TRY(exists(ctx, &known, check, &found));
         if (!found)
             return read_fail_name(ctx, NULL, check->offset, what[check->kind], check->name);
