@@ -57,6 +57,7 @@ struct cli {
     uint32_t timeout_ms; /* 0: the default */
     bool word;           /* decode: --word */
     bool verbose;
+    bool time_passes;
     bool help;
     bool version;
     bool indent_given;

@@ -55,6 +55,8 @@ static const struct row rows[] = {
       "the bytes are instruction words, as without --slot" },
     { "verbose", 'v', KIND_FLAG, AT(verbose), 0, NULL, NULL, EVERY, false,
       "say on standard error who did the work, and how long it took" },
+    { "time-passes", 0, KIND_FLAG, AT(time_passes), 0, NULL, NULL, M(LOWER) | M(ENCODE) | M(EXPLAIN), false,
+      "compile in process, and print on standard error how long each stage took" },
     { "help", 'h', KIND_FLAG, AT(help), 0, NULL, NULL, EVERY, false, "print help; after a command, its own" },
     { "version", 'V', KIND_FLAG, AT(version), 0, NULL, NULL, EVERY, false, "the same as the command version" },
 };
@@ -302,6 +304,10 @@ static enum cli_exit settle(struct cli *cli)
     bool terminal = cli_to_stdout(cli) && isatty(STDOUT_FILENO);
     if (cli->word && cli->options.slot)
         return cli_fail(CLI_USAGE, "--word and --slot exclude each other");
+    if (cli->time_passes && (cli->daemon == CLI_DAEMON_REQUIRE || cli->daemon == CLI_DAEMON_START))
+        return cli_fail(CLI_USAGE, "--time-passes works in process, without a daemon");
+    if (cli->time_passes)
+        cli->daemon = CLI_DAEMON_NEVER;
     if (cli->options.image && cli->word_count > 1)
         return cli_fail(CLI_USAGE, "images have no instructions: \"%s\" is one argument too many", cli->words[1]);
     enum cli_exit status = settle_format(cli, terminal);

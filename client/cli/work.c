@@ -162,12 +162,25 @@ static void take_status(struct work *work, enum bir_status status)
     }
 }
 
+/* --time-passes: what each stage took since the one before, on standard error. */
+static void print_stage(void *user, const char *stage)
+{
+    uint64_t *last = user;
+    uint64_t now = now_us();
+    fprintf(stderr, "%10llu us  %s\n", (unsigned long long)(now - *last), stage);
+    *last = now;
+}
+
 static void compile_here(struct work *work, const char *why)
 {
     const struct cli *cli = work->cli;
-    const struct bir_compile_request request = {
-        .method = cli->command->method, .input = work->input, .input_len = work->input_len, .options = cli->options
-    };
+    uint64_t stage_started = now_us();
+    const struct bir_compile_request request = { .method = cli->command->method,
+                                                 .input = work->input,
+                                                 .input_len = work->input_len,
+                                                 .options = cli->options,
+                                                 .on_stage = cli->time_passes ? print_stage : NULL,
+                                                 .user = &stage_started };
     struct bir_compile_limits limits;
     struct bir_compile_result *result = &work->result;
     bir_compile_limits_init(&limits);

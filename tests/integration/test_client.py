@@ -87,6 +87,20 @@ class InProcess(Place):
             self.assertEqual(result.stderr.count(b'\n'), 1)
             self.assertEqual(result.stdout, b'')
 
+    def test_indent_is_a_json_number(self):
+        """A leading zero is legal on the command line, but not in the request that a daemon gets."""
+        self.assertEqual(self.expect(0, 'lower', '--indent=04', GOOD).stdout, self.expect(0, 'lower', '--indent=4', GOOD).stdout)
+
+    def test_time_passes(self):
+        plain = self.expect(0, 'lower', '--no-daemon', GOOD)
+        timed = self.expect(0, 'lower', '--time-passes', GOOD)
+        self.assertEqual(timed.stdout, plain.stdout)
+        stages = re.findall(r'^ *\d+ us  ([a-z_]+)$', timed.stderr.decode(), re.M)
+        self.assertEqual(stages[0], 'read')
+        self.assertEqual(stages[-2:], ['validate', 'finish'])
+        self.assertLess(stages.index('lower_ap'), stages.index('color_registers'))
+        self.expect(2, 'lower', '--time-passes', '--daemon=require', GOOD)
+
     def test_help(self):
         overview = self.expect(0, '--help').stdout
         self.assertEqual(overview, self.expect(0, 'help').stdout)
