@@ -43,5 +43,7 @@ enum bir_status bir_codegen_klr(const struct klr_file *file, const struct bir_co
 /* The operator table as Markdown: klr operator, BIR opcode or why there is none, engine, operands, keys. For the
  * manual. */
 void bir_codegen_describe_operators(struct bir_buf *out);
+/* The same for the man page klr(5): a .TP paragraph an operator. */
+void bir_codegen_describe_operators_man(struct bir_buf *out);
 
 #endif

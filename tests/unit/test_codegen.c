@@ -741,26 +741,6 @@ START_TEST(failing_allocations)
 }
 END_TEST
 
-/* One line an operator, 13 of them refusals. */
-START_TEST(operators_describe_themselves)
-{
-    struct bir_buf text;
-    uint32_t lines = 0, refused = 0;
-    bir_buf_init(&text, 0);
-    bir_codegen_describe_operators(&text);
-    bir_buf_putc(&text, '\0');
-    ck_assert_int_eq(text.status, BIR_OK);
-    for (char *at = text.data, *line; (line = next_line(&at));) {
-        lines++;
-        refused += strstr(line, "| refused |") != NULL;
-        ck_assert_ptr_null(strstr(line, "(null)"));
-    }
-    ck_assert_uint_eq(lines, 2 + 76);
-    ck_assert_uint_eq(refused, 13);
-    bir_buf_deinit(&text);
-}
-END_TEST
-
 int main(void)
 {
     const TTest *const tests[] = {
@@ -789,7 +769,6 @@ int main(void)
         cancel_stops,
         arch_is_the_options,
         failing_allocations,
-        operators_describe_themselves,
     };
     return UNIT_RUN("codegen", tests);
 }
