@@ -163,7 +163,7 @@ static bool is_64bit(const struct bir_props *props)
 /* Property lists are shared by equal instructions, so few occur in a module. */
 static int alu_properties(struct bir_machine *m, const struct bir_props *props, bool *wide)
 {
-    size_t i = (uintptr_t)props / 16 % BIR_MACHINE_ALU_CACHE;
+    size_t i = (size_t)((uint64_t)(uintptr_t)props * UINT64_C(0x9E3779B97F4A7C15) >> 32) % BIR_MACHINE_ALU_CACHE;
     if (m->alu[i].props != props || !props) {
         m->alu[i].props = props;
         m->alu[i].op = alu_op_of(props);

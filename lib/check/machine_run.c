@@ -181,23 +181,47 @@ static void split(int64_t value, int32_t *low, int32_t *high)
     *high = (int32_t)(uint32_t)((uint64_t)value >> 32);
 }
 
+static bool wide_result(int code, int64_t a, int64_t b, int64_t *r)
+{
+    switch (code) {
+    case BIR_MACHINE_ADD64: return __builtin_add_overflow(a, b, r);
+    case BIR_MACHINE_SUBTRACT64: return __builtin_sub_overflow(a, b, r);
+    default: return __builtin_mul_overflow(a, b, r);
+    }
+}
+
+/* The values of a pair, or the immediate, in every lane. */
+static void load_wide(const struct bir_machine *m, uint32_t low, uint32_t high, int64_t out[LANES])
+{
+    const int32_t *lows = m->values[low], *highs = m->values[high];
+    EACH_LANE(l) out[l] = join(lows[l], highs[l]);
+}
+
 static void run_wide(struct bir_machine *m, const struct bir_machine_op *op, struct lane_fault *fault)
 {
-    EACH_LANE(l)
-    {
-        int64_t a = join(m->values[op->a][l], m->values[op->a_high][l]), r;
-        int64_t b = op->flags & BIR_MACHINE_IMM ? op->imm : join(m->values[op->b][l], m->values[op->b_high][l]);
-        bool wrapped;
-        if (op->code == BIR_MACHINE_ADD64)
-            wrapped = __builtin_add_overflow(a, b, &r);
-        else if (op->code == BIR_MACHINE_SUBTRACT64)
-            wrapped = __builtin_sub_overflow(a, b, &r);
-        else
-            wrapped = __builtin_mul_overflow(a, b, &r);
-        if (wrapped)
-            set_fault(fault, BIR_TRAP_OVERFLOW, l, false);
-        split(r, &m->values[op->out][l], &m->values[op->out_high][l]);
+    int64_t a[LANES], b[LANES], r[LANES];
+    int32_t *low = m->values[op->out], *high = m->values[op->out_high];
+    int64_t wrapped = 0;
+    load_wide(m, op->a, op->a_high, a);
+    if (op->flags & BIR_MACHINE_IMM)
+        EACH_LANE(l) b[l] = op->imm;
+    else
+        load_wide(m, op->b, op->b_high, b);
+    if (op->code == BIR_MACHINE_ADD64) {
+        EACH_LANE(l)
+        {
+            r[l] = (int64_t)((uint64_t)a[l] + (uint64_t)b[l]);
+            wrapped |= (a[l] ^ r[l]) & (b[l] ^ r[l]);
+        }
     }
+    if (op->code != BIR_MACHINE_ADD64 || wrapped < 0) {
+        EACH_LANE(l)
+        {
+            if (wide_result(op->code, a[l], b[l], &r[l]))
+                set_fault(fault, BIR_TRAP_OVERFLOW, l, false);
+        }
+    }
+    EACH_LANE(l) split(r[l], &low[l], &high[l]);
 }
 
 static void run_move(struct bir_machine *m, const struct bir_machine_op *op)

@@ -83,7 +83,7 @@ static void close_up(struct bir_operand *operands, uint32_t first, uint32_t end)
                 gone |= operands[k].indices[a].arg_id < 64 ? UINT64_C(1) << operands[k].indices[a].arg_id : 0;
         }
         for (uint32_t a = 1; a < 64 && a <= operands[i].position; a++)
-            before += gone >> a & 1;
+            before += (gone >> a & 1) != 0;
         operands[i].position -= before;
     }
 }

@@ -121,42 +121,45 @@ static void insert_pair(struct bir_pair *pairs, uint32_t *n, struct bir_pair pai
     pairs[i] = pair;
 }
 
-/* Runs of the pairs from `first` on. Negative steps are turned round: low becomes negative. */
-static struct runs runs_of(const struct bir_pattern *pattern, uint32_t first)
+/* Runs of the pairs from `first` on. Negative steps are turned round: low becomes negative. Pairs of *r beyond n_outer
+ * are left as they are. */
+static void find_runs(const struct bir_pattern *pattern, uint32_t first, struct runs *r)
 {
-    struct runs r = { .length = 1, .count = 1, .high = 1, .known = true };
     struct bir_pair sorted[BIR_PATTERN_MAX_RANK];
     uint32_t n = 0;
+    r->length = r->count = r->high = 1;
+    r->low = 0;
+    r->n_outer = 0;
+    r->known = true;
     for (uint32_t i = first; i < pattern->rank && n < BIR_PATTERN_MAX_RANK; i++) {
         struct bir_pair pair = pattern->pairs[i];
         int64_t span;
         if (pair.num <= 1 || pair.step_elems == 0)
             continue;
         if (pair.step_elems == INT64_MIN || __builtin_mul_overflow(pair.num - 1, pair.step_elems, &span) ||
-            __builtin_add_overflow(span < 0 ? r.low : r.high, span, span < 0 ? &r.low : &r.high)) {
-            r.known = false;
-            return r;
+            __builtin_add_overflow(span < 0 ? r->low : r->high, span, span < 0 ? &r->low : &r->high)) {
+            r->known = false;
+            return;
         }
         pair.step_elems = pair.step_elems < 0 ? -pair.step_elems : pair.step_elems;
         insert_pair(sorted, &n, pair);
     }
     int64_t extent;
-    r.known = !__builtin_sub_overflow(r.high, r.low, &extent); /* every run length below is at most that */
-    for (uint32_t i = 0; i < n && r.known; i++) {
-        if (sorted[i].step_elems <= r.length && r.n_outer == 0) {
-            r.length += sorted[i].step_elems * (sorted[i].num - 1);
+    r->known = !__builtin_sub_overflow(r->high, r->low, &extent); /* every run length below is at most that */
+    for (uint32_t i = 0; i < n && r->known; i++) {
+        if (sorted[i].step_elems <= r->length && r->n_outer == 0) {
+            r->length += sorted[i].step_elems * (sorted[i].num - 1);
             continue;
         }
-        r.outer[r.n_outer++] = sorted[i];
-        if (__builtin_mul_overflow(r.count, sorted[i].num, &r.count))
-            r.count = INT64_MAX;
+        r->outer[r->n_outer++] = sorted[i];
+        if (__builtin_mul_overflow(r->count, sorted[i].num, &r->count))
+            r->count = INT64_MAX;
     }
-    if (r.known && r.count > RUNS_MAX) { /* one run around all */
-        r.length = extent;
-        r.n_outer = 0;
-        r.count = 1;
+    if (r->known && r->count > RUNS_MAX) { /* one run around all */
+        r->length = extent;
+        r->n_outer = 0;
+        r->count = 1;
     }
-    return r;
 }
 
 /* Start of the i-th run, relative to the start offset. */
@@ -250,7 +253,8 @@ struct access {
 
 static bool add_dram(struct bir_spaces *spaces, const struct access *a, bir_rectangle_vec *out)
 {
-    struct runs runs = runs_of(a->pattern, 0);
+    struct runs runs;
+    find_runs(a->pattern, 0, &runs);
     struct bir_rectangle r = { .space = space_of(spaces, a->location), .partition_end = 1 };
     uint64_t start = location_start(spaces, a->location);
     if (!runs.known || is_aliased(a->location) || start > INT64_MAX / 4)
@@ -273,7 +277,8 @@ static bool add_dram(struct bir_spaces *spaces, const struct access *a, bir_rect
  */
 static bool add_rows(struct bir_spaces *spaces, const struct access *a, bir_rectangle_vec *out, bool *fits)
 {
-    struct runs runs = runs_of(a->pattern, 1);
+    struct runs runs;
+    find_runs(a->pattern, 1, &runs);
     struct bir_pair outer = a->pattern->pairs[0];
     int64_t row = pelican_floor_div_i64(a->first, a->row_elems), column = pelican_mod_i64(a->first, a->row_elems);
     int64_t slack;

@@ -13,8 +13,6 @@
  */
 #include "passes/memory_order.h"
 
-#include <stdlib.h>
-
 #define CELLS_MAX (UINT32_C(1) << 16) /* of one space */
 #define NONE      UINT32_MAX
 
@@ -98,16 +96,39 @@ static enum bir_status collect(struct order *o, struct bir_function *function)
 /* --------------------------------------------------------------------------------------------------------------- cells
  */
 
-static int compare_cuts(const void *a, const void *b)
+#define DIGIT_BITS   8u
+#define DIGIT_VALUES (1u << DIGIT_BITS)
+
+/* Sorts by the digits from the lowest to the highest that any number has; `other` is as long. */
+static void sort_numbers(uint64_t *numbers, uint64_t *other, uint32_t count)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    uint64_t any = 0;
+    uint64_t *from = numbers, *to = other;
+    for (uint32_t i = 0; i < count; i++)
+        any |= numbers[i];
+    for (uint32_t shift = 0; shift < 64 && any >> shift != 0; shift += DIGIT_BITS) {
+        uint32_t place[DIGIT_VALUES] = { 0 }, next = 0;
+        for (uint32_t i = 0; i < count; i++)
+            place[from[i] >> shift & (DIGIT_VALUES - 1)]++;
+        for (uint32_t d = 0; d < DIGIT_VALUES; d++) {
+            uint32_t here = place[d];
+            place[d] = next;
+            next += here;
+        }
+        for (uint32_t i = 0; i < count; i++)
+            to[place[from[i] >> shift & (DIGIT_VALUES - 1)]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != numbers)
+        memcpy(numbers, from, count * sizeof *numbers);
 }
 
-static void unique_cuts(struct space *space, uint32_t *count)
+static void unique_cuts(struct space *space, uint64_t *room, uint32_t *count)
 {
     uint32_t n = 0;
-    qsort(space->cuts, *count, sizeof *space->cuts, compare_cuts);
+    sort_numbers(space->cuts, room, *count);
     for (uint32_t i = 0; i < *count; i++) {
         if (n == 0 || space->cuts[n - 1] != space->cuts[i])
             space->cuts[n++] = space->cuts[i];
@@ -136,12 +157,17 @@ static enum bir_status cut_spaces(struct order *o)
         return out_of_memory(o);
     for (uint32_t i = 0; i < o->rectangles.count; i++)
         count[o->rectangles.items[i].space] += 2;
+    uint32_t most = 0;
     for (uint32_t s = 0; s < o->spaces.count; s++) {
         o->by_space[s].cuts = bir_arena_alloc_array(o->scratch, BIR_MEM_TABLES, count[s], sizeof(uint64_t));
         if (!o->by_space[s].cuts)
             return out_of_memory(o);
+        most = count[s] > most ? count[s] : most;
         count[s] = 0;
     }
+    uint64_t *room = bir_arena_alloc_array(o->scratch, BIR_MEM_TABLES, most, sizeof *room);
+    if (!room)
+        return out_of_memory(o);
     for (uint32_t i = 0; i < o->rectangles.count; i++) {
         const struct bir_rectangle *r = &o->rectangles.items[i];
         o->by_space[r->space].cuts[count[r->space]++] = r->byte;
@@ -151,7 +177,7 @@ static enum bir_status cut_spaces(struct order *o)
         struct space *space = &o->by_space[s];
         if (count[s] == 0)
             continue;
-        unique_cuts(space, &count[s]);
+        unique_cuts(space, room, &count[s]);
         if (count[s] > CELLS_MAX)
             thin_cuts(space, &count[s]);
         space->n_cells = count[s] - 1;
