@@ -1,7 +1,6 @@
 /*
- * Re-layout of JSON text without interpreting it: spellings of numbers, strings and keys pass through.
- *
- * Unsorted, this is one pass over the tokens with no memory of its own. Sorted, the text becomes a tree of nodes (an
+ * Re-layout of JSON text. As it is, spellings of numbers, strings and keys pass through: one pass over the tokens with
+ * no memory of its own. Canonical, scalars are spelled as the writer would, and where there are objects the text becomes a tree of nodes (an
  * array, in the order of the text, linked by index), the members of each object are relinked in key order, and the tree
  * is written; all three steps are loops and linear but for the sort itself. Keys compare by their meaning, so an
  * escaped spelling sorts like the plain one; equal keys keep their order.
@@ -74,7 +73,49 @@ static void put_token(struct bir_json_writer *w, const struct token *token)
     }
 }
 
-static void put_unsorted(struct bir_json_writer *w, const char *p, const char *end)
+static void put_unescaped(struct bir_json_writer *w, const struct token *token)
+{
+    struct bir_buf text;
+    bir_buf_init(&text, 0);
+    for (const char *p = token->text + 1, *end = token->text + token->len - 1; p < end;) {
+        struct bir_json_char c = bir_json_next_char(p, end);
+        bir_buf_put(&text, c.bytes, c.byte_count);
+        p += c.source_count;
+    }
+    if (text.status != BIR_OK)
+        fail(w, text.status);
+    else if (token->kind == 'k')
+        bir_json_put_key_n(w, text.data, text.len);
+    else
+        bir_json_put_string(w, text.data, text.len);
+    bir_buf_deinit(&text);
+}
+
+/* Fractions and exponents in shortest form, if a double holds them; integers as they are. */
+static void put_canonical_number(struct bir_json_writer *w, const struct token *token)
+{
+    bool is_real = memchr(token->text, '.', token->len) || memchr(token->text, 'e', token->len) ||
+                   memchr(token->text, 'E', token->len);
+    double value = is_real ? bir_parse_double(token->text, token->len) : 0;
+    if (is_real && value - value == 0)
+        bir_json_put_double(w, value);
+    else if (!is_real && token->len == 2 && memcmp(token->text, "-0", 2) == 0)
+        bir_json_put_u64(w, 0);
+    else
+        put_token(w, token);
+}
+
+static void put_canonical_token(struct bir_json_writer *w, const struct token *token)
+{
+    if (token->escaped)
+        put_unescaped(w, token);
+    else if (token->kind == 's' && (*token->text == '-' || bir_json_is_digit(*token->text)))
+        put_canonical_number(w, token);
+    else
+        put_token(w, token);
+}
+
+static void put_unsorted(struct bir_json_writer *w, const char *p, const char *end, bool canonical)
 {
     uint32_t start_depth = w->depth;
     struct token token;
@@ -84,7 +125,10 @@ static void put_unsorted(struct bir_json_writer *w, const char *p, const char *e
             fail(w, BIR_INTERNAL);
             return;
         }
-        put_token(w, &token);
+        if (canonical)
+            put_canonical_token(w, &token);
+        else
+            put_token(w, &token);
     } while ((w->depth > start_depth || token.kind == 'k') && w->buf->status == BIR_OK);
 }
 
@@ -285,8 +329,8 @@ static void put_tree(struct bir_json_writer *w, const struct node *nodes)
     while (w->buf->status == BIR_OK) {
         const struct node *node = &nodes[at];
         if (node->key.kind == 'k')
-            put_token(w, &node->key);
-        put_token(w, &node->token);
+            put_canonical_token(w, &node->key);
+        put_canonical_token(w, &node->token);
         bool container = node->token.kind != 's';
         if (container && node->first != NO_NODE) {
             at = node->first;
@@ -317,14 +361,14 @@ static void put_sorted(struct bir_json_writer *w, const char *p, const char *end
     free(tree.nodes);
 }
 
-void bir_json_put_raw(struct bir_json_writer *w, const char *text, size_t len, bool sort_keys)
+void bir_json_put_raw(struct bir_json_writer *w, const char *text, size_t len, bool canonical)
 {
     if (w->buf->status != BIR_OK)
         return;
     if (len == 0)
         text = "";
-    if (sort_keys && memchr(text, '{', len))
+    if (canonical && memchr(text, '{', len))
         put_sorted(w, text, text + len);
     else
-        put_unsorted(w, text, text + len);
+        put_unsorted(w, text, text + len, canonical);
 }

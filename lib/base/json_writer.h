@@ -116,10 +116,12 @@ static inline void bir_json_put_array_end(struct bir_json_writer *w)
     bir_json_put_end(w, ']');
 }
 
-/* A complete JSON value as text, known to be valid; re-laid out to the writer's indentation, object keys sorted when
- * sort_keys (by the bytes they mean; equal keys keep their order), number and string spellings kept. Text that is not
- * valid after all makes the buffer fail with BIR_INTERNAL, nesting beyond BIR_JSON_WRITER_MAX_DEPTH with BIR_LIMIT. */
-void bir_json_put_raw(struct bir_json_writer *w, const char *text, size_t len, bool sort_keys);
+/* A complete JSON value as text, known to be valid, re-laid out to the writer's indentation; or, canonical, as the writer
+ * would write it: object keys sorted (by the bytes they mean; equal keys keep their order), strings with the escapes
+ * they need, numbers with fraction or exponent in shortest form (those beyond a double, and integers of any size, as
+ * they are spelled). Text that is not valid after all makes the buffer fail with BIR_INTERNAL, nesting beyond
+ * BIR_JSON_WRITER_MAX_DEPTH with BIR_LIMIT. */
+void bir_json_put_raw(struct bir_json_writer *w, const char *text, size_t len, bool canonical);
 
 /* Shortest form as above, NUL-terminated, at most 31 characters; value must be finite. Returns the length. */
 size_t bir_format_double(double value, char out[32]);

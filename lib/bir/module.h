@@ -209,6 +209,7 @@ struct bir_physical_ap {
 struct bir_dynamic_term {
     const struct pelican_expr *expr;
     int64_t coef;
+    const struct bir_props *props; /* keys without a field, or NULL */
 };
 
 struct bir_dynamic_info {
@@ -313,12 +314,11 @@ struct bir_region {
 struct bir_loop {
     struct bir_region region;
     struct pelican_axis *axis; /* Loop only, else NULL */
-    const struct bir_props *axis_props; /* members of LoopAxis without a field, or NULL */
+    const struct bir_props *axis_props; /* members of LoopAxis (DynamicForLoopAxis) without a field, or NULL */
     /* DynamicForLoop only: its axis (bounds unknown: lb = ub = 0) and lb, ub, stride as expressions (bir-json.md 9.4). */
     struct pelican_axis *dynamic_axis;
     const struct pelican_expr *dynamic_bounds[3];
     BIR_VEC(struct bir_register *) registers;
-    bool registers_present;
 };
 
 /* Members kept as JSON text, and lenient spellings that no table knows; each NULL when absent. */

@@ -16,6 +16,12 @@
 #define F_ALWAYS      BIR_OPKEYF_ALWAYS
 #define F_KEPT        BIR_OPKEYF_KEPT
 #define BIR_ENUM_NONE BIR_ENUM_COUNT
+/* Elements of lists stand in the column of enumerations. */
+#define BIR_ENUM_FLOATS    BIR_ELEMENTS_FLOATS
+#define BIR_ENUM_INTS      BIR_ELEMENTS_INTS
+#define BIR_ENUM_INT_LISTS BIR_ELEMENTS_INT_LISTS
+#define BIR_ENUM_TEXTS     BIR_ELEMENTS_TEXTS
+#define BIR_ENUM_PAIRS     BIR_ELEMENTS_PAIRS
 
 static const struct bir_op_key rows[] = {
 #define ROW(op, name, value_type, values, bits, absent)                                                                \

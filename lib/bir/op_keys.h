@@ -16,6 +16,16 @@ enum bir_op_key_type {
     BIR_OPKEY_ANY,  /* shape not known, kept verbatim */
 };
 
+/* What the elements of a list are: checked, and spelled in one way when written. */
+enum bir_op_key_elements {
+    BIR_ELEMENTS_ANY = BIR_ENUM_COUNT,
+    BIR_ELEMENTS_FLOATS,
+    BIR_ELEMENTS_INTS,
+    BIR_ELEMENTS_INT_LISTS,
+    BIR_ELEMENTS_TEXTS,
+    BIR_ELEMENTS_PAIRS, /* [step, num], or {step, num} (bir-json.md section 2, choice) */
+};
+
 enum {
     BIR_OPKEYF_AFFINE =
         1 << 0, /* MaybeAffine: an expression object may stand for the scalar (for an element of a list) */
@@ -28,7 +38,7 @@ enum {
 struct bir_op_key {
     uint16_t opcode;
     uint8_t type;    /* enum bir_op_key_type */
-    uint8_t enum_id; /* of BIR_OPKEY_ENUM, else BIR_ENUM_COUNT */
+    uint8_t enum_id; /* of BIR_OPKEY_ENUM; of BIR_OPKEY_LIST one of enum bir_op_key_elements; else BIR_ENUM_COUNT */
     uint8_t flags;
     uint8_t key_len;
     const char *key;

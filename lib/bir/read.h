@@ -212,6 +212,7 @@ enum bir_status read_raw(struct read_context *ctx, const struct bir_str **out); 
 enum bir_status read_raw_object(struct read_context *ctx, const struct bir_str **out);
 enum bir_status read_raw_array(struct read_context *ctx, const struct bir_str **out);
 enum bir_status read_ints(struct read_context *ctx, const struct bir_ints **out);
+bool read_is_empty(const struct bir_str *raw); /* the text of an object or array without members */
 /* An enum name. Unknown: an error in strict mode, else *value = -1 and *text what it says. */
 enum bir_status read_enum(struct read_context *ctx, enum bir_enum_id id, int *value, const struct bir_str **text);
 /* A small unsigned field from an enum: BIR_ENUM_UNKNOWN when unknown, and then a pending property `key`. */
@@ -279,6 +280,11 @@ enum bir_status read_keep_spelling(struct read_context *ctx, struct bir_instruct
 /* --- read_op_keys.c --- */
 /* Makes the pending properties above base those of inst, checked and typed by the table of op keys. */
 enum bir_status read_finish_op_keys(struct read_context *ctx, struct bir_instruction *inst, uint32_t base);
+
+/* --- read_op_lists.c --- */
+/* A list as canonical text, its elements checked. */
+enum bir_status read_typed_list(struct read_context *ctx, enum bir_op_key_elements elements,
+                                const struct bir_str **out);
 
 /* --- read_resolve.c --- */
 enum bir_status read_resolve_locations(struct read_context *ctx, struct bir_function *function);

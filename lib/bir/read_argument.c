@@ -427,7 +427,8 @@ static enum bir_status finish_rare(struct read_context *ctx, const struct fields
     const struct bir_props *props;
     BIR_TRY(read_take_props(ctx, base, &props));
     bool is_physical = arg->kind == BIR_ARG_PHYSICAL_AP;
-    bool has_shape = f->access_shape && bir_argument_class_of((enum bir_argument_kind)arg->kind)->has_pattern;
+    bool has_shape = f->access_shape && f->access_shape->count > 0 &&
+                     bir_argument_class_of((enum bir_argument_kind)arg->kind)->has_pattern;
     if (!props && !has_shape && !(is_physical && f->dynamic))
         return BIR_OK;
     struct bir_argument_rare *rare = bir_argument_need_rare(ctx->module, arg);

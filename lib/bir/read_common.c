@@ -247,6 +247,14 @@ enum bir_status read_raw_object(struct read_context *ctx, const struct bir_str *
     return read_raw(ctx, out);
 }
 
+bool read_is_empty(const struct bir_str *raw)
+{
+    uint32_t at = 1;
+    while (raw->text[at] == ' ' || raw->text[at] == '\n' || raw->text[at] == '\r' || raw->text[at] == '\t')
+        at++;
+    return at + 1 == raw->len;
+}
+
 enum bir_status read_raw_array(struct read_context *ctx, const struct bir_str **out)
 {
     if (bir_json_peek(&ctx->json) != BIR_JSON_ARRAY)

@@ -17,7 +17,7 @@ static enum bir_status read_term(struct read_context *ctx, struct term_list *lis
 {
     struct key_set seen = { { 0 } };
     struct bir_dynamic_term term = { 0 };
-    uint32_t offset = read_offset(ctx);
+    uint32_t base = ctx->pending.count, offset = read_offset(ctx);
     struct bir_slice text;
     enum read_key key;
     BIR_TRY(bir_json_object_begin(&ctx->json));
@@ -27,14 +27,13 @@ static enum bir_status read_term(struct read_context *ctx, struct term_list *lis
         else if (key == READ_COEF)
             BIR_TRY(bir_json_i64(&ctx->json, &term.coef));
         else
-            return read_fail(ctx, "bir-unknown-key", NULL, ctx->json.value_start, "remove it",
-                             "a term of a runtime offset has no key \"%.*s\"", text.len > 60 ? 60 : (int)text.len,
-                             text.text);
+            BIR_TRY(read_other(ctx, text, "a term of a runtime offset"));
     }
     BIR_TRY(ctx->json.status);
     if (!term.expr)
         return read_fail_missing(ctx, offset, "a term of a runtime offset", "aff_expr");
     BIR_TRY(read_require(ctx, &seen, offset, "a term of a runtime offset", READ_COEF));
+    BIR_TRY(read_take_props(ctx, base, &term.props));
     return bir_vec_push(ctx->scratch, &list->terms, term) ? BIR_OK : read_fail_memory(ctx);
 }
 

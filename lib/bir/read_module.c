@@ -202,6 +202,15 @@ static enum bir_status read_arch(struct read_context *ctx)
     return ctx->module->arch_text ? BIR_OK : read_fail_memory(ctx);
 }
 
+/* None say the same as an empty object (bir-json.md section 3). */
+static enum bir_status read_module_attributes(struct read_context *ctx)
+{
+    const struct bir_str *attributes;
+    BIR_TRY(read_raw_object(ctx, &attributes));
+    ctx->module->attributes = read_is_empty(attributes) ? NULL : attributes;
+    return BIR_OK;
+}
+
 static enum bir_status read_module_field(struct read_context *ctx, struct module_fields *f, enum read_key key,
                                          struct bir_slice text)
 {
@@ -212,7 +221,7 @@ static enum bir_status read_module_field(struct read_context *ctx, struct module
     case READ_ARCH: return read_arch(ctx);
     case READ_REVISION:
     case READ_ARCH_REV: return read_enum_field(ctx, BIR_ENUM_ARCH_REVISION, revision_key, &ctx->module->revision);
-    case READ_ATTRIBUTES: return read_raw_object(ctx, &ctx->module->attributes);
+    case READ_ATTRIBUTES: return read_module_attributes(ctx);
     case READ_FUNCTIONS: return read_functions(ctx, false);
     case READ_NKI_FUNCTIONS: return read_nki_functions(ctx);
     case READ_QUEUES:

@@ -81,6 +81,15 @@ static enum bir_status check_float(struct read_context *ctx, struct read_pending
     return p->prop.type == BIR_VALUE_FLOAT || is_text ? BIR_OK : fail_type(ctx, p, row);
 }
 
+/* The list again, element by element. */
+static enum bir_status make_typed_list(struct read_context *ctx, struct read_pending *p, const struct bir_op_key *row)
+{
+    struct read_mark place = read_seek(ctx, p->mark);
+    BIR_TRY(read_typed_list(ctx, (enum bir_op_key_elements)row->enum_id, &p->prop.u.s));
+    read_resume(ctx, place);
+    return BIR_OK;
+}
+
 static enum bir_status check_enum(struct read_context *ctx, struct read_pending *p, const struct bir_op_key *row)
 {
     if (p->prop.type != BIR_VALUE_TEXT)
@@ -107,6 +116,8 @@ static enum bir_status check_value(struct read_context *ctx, struct read_pending
     case BIR_OPKEY_LIST:
         if (!is_json(&p->prop, '['))
             return fail_type(ctx, p, row);
+        if (row->enum_id != BIR_ELEMENTS_ANY)
+            return make_typed_list(ctx, p, row);
         return row->flags & BIR_OPKEYF_AFFINE ? make_expr_list(ctx, p) : BIR_OK;
     case BIR_OPKEY_EXPR: return fail_type(ctx, p, row);
     case BIR_OPKEY_ANY: return BIR_OK;

@@ -151,6 +151,14 @@ struct sync_record {
     const struct bir_props *props;
 };
 
+/* The one integer that stands for absence in the model stays a property. */
+static enum bir_status read_sync_value(struct read_context *ctx, struct bir_slice key, int64_t *value)
+{
+    BIR_TRY(bir_json_i64(&ctx->json, value));
+    struct bir_prop prop = { .type = BIR_VALUE_INT, .u.i = *value };
+    return *value == BIR_SYNC_NO_VALUE ? read_push_pending(ctx, key, &prop) : BIR_OK;
+}
+
 /* One element of on_wait (value key wait_value) or on_update (update_value). */
 static enum bir_status read_sync_record(struct read_context *ctx, enum read_key value_key, struct sync_record *record)
 {
@@ -163,7 +171,7 @@ static enum bir_status read_sync_record(struct read_context *ctx, enum read_key 
         if (key == READ_ID) /* 256 semaphores (bir-json.md section 11) */
             BIR_TRY(bir_json_i64_in(&ctx->json, "a semaphore id", 0, 255, &record->id));
         else if (key == value_key)
-            BIR_TRY(bir_json_i64(&ctx->json, &record->value));
+            BIR_TRY(read_sync_value(ctx, text, &record->value));
         else if (key == READ_FROM && value_key == READ_WAIT_VALUE)
             BIR_TRY(read_text(ctx, &record->from));
         else
@@ -289,7 +297,7 @@ enum bir_status read_dynamic_axis(struct read_context *ctx, struct bir_instructi
     if (!loop)
         return read_fail_memory(ctx);
     const struct bir_str *name = NULL;
-    uint32_t offset = read_offset(ctx);
+    uint32_t base = ctx->pending.count, offset = read_offset(ctx);
     struct key_set seen = { { 0 } };
     struct bir_slice text;
     enum read_key key;
@@ -300,9 +308,7 @@ enum bir_status read_dynamic_axis(struct read_context *ctx, struct bir_instructi
         case READ_LB: BIR_TRY(read_expr(ctx, EXPR_BY_VERSION, &loop->dynamic_bounds[0])); break;
         case READ_UB: BIR_TRY(read_expr(ctx, EXPR_BY_VERSION, &loop->dynamic_bounds[1])); break;
         case READ_STRIDE: BIR_TRY(read_expr(ctx, EXPR_BY_VERSION, &loop->dynamic_bounds[2])); break;
-        default:
-            return read_fail(ctx, "bir-unknown-key", NULL, ctx->json.value_start, "name, lb, ub, stride",
-                             "DynamicForLoopAxis has a key that is not known");
+        default: BIR_TRY(read_other(ctx, text, "DynamicForLoopAxis"));
         }
     }
     BIR_TRY(ctx->json.status);
@@ -311,7 +317,7 @@ enum bir_status read_dynamic_axis(struct read_context *ctx, struct bir_instructi
     if (!loop->dynamic_axis)
         return read_fail_memory(ctx);
     loop->dynamic_axis->loop = inst;
-    return BIR_OK;
+    return read_take_props(ctx, base, &loop->axis_props);
 }
 
 static enum bir_status need_texts(struct read_context *ctx, struct bir_instruction *inst,
@@ -360,7 +366,6 @@ enum bir_status read_loopnest(struct read_context *ctx, struct bir_instruction *
 
 enum bir_status read_loop_registers(struct read_context *ctx, struct bir_loop *loop)
 {
-    loop->registers_present = true;
     BIR_TRY(bir_json_array_begin(&ctx->json));
     while (bir_json_array_next(&ctx->json)) {
         const struct bir_str *name;
@@ -378,8 +383,13 @@ enum bir_status read_loop_registers(struct read_context *ctx, struct bir_loop *l
 enum bir_status read_header_text(struct read_context *ctx, struct bir_instruction *inst, enum read_key key)
 {
     struct bir_instruction_texts *texts;
+    const struct bir_str *text;
+    BIR_TRY(key == READ_ORDER ? read_expr_list_text(ctx, &text) : read_predicates_text(ctx, &text));
+    if (read_is_empty(text)) /* says what its absence says */
+        return BIR_OK;
     BIR_TRY(need_texts(ctx, inst, &texts));
-    return key == READ_ORDER ? read_expr_list_text(ctx, &texts->order) : read_predicates_text(ctx, &texts->predicates);
+    *(key == READ_ORDER ? &texts->order : &texts->predicates) = text;
+    return BIR_OK;
 }
 
 enum bir_status read_keep_spelling(struct read_context *ctx, struct bir_instruction *inst, enum read_key key,

@@ -192,7 +192,10 @@ static enum bir_status resolve_owner(struct read_context *ctx, struct module_nam
                                      const struct owner_fixup *fixup)
 {
     BIR_TRY(fill_names(ctx, names));
-    struct bir_function *owner = bir_map_get(&names->functions, fixup->function);
+    /* The operand's own function, whose name may have come after its blocks, goes before others of that name. */
+    struct bir_function *owner = bir_instruction_function(fixup->ap->base.parent);
+    if (!owner || owner->name != fixup->function)
+        owner = bir_map_get(&names->functions, fixup->function);
     if (!owner)
         return leave_unresolved(ctx, fixup);
     struct bir_location *location = bir_function_find_location(owner, fixup->location);

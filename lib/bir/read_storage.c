@@ -9,26 +9,89 @@
 
 #include "bir/read.h"
 
-/* Keys that are known but have no field (bir-json.md 5.1, 5.2). */
-static const char *const location_keys[] = {
-    "alloced_func",
-    "device_print_metadata",
-    "is_shared_post_dram_alloc",
-    "location_alt",
-    "memLocSetId",
-    "optin_passes",
-    "remote_local_target",
-    "remote_writer_func",
-    "runtime_reserved",
-    "table_entry_id",
-    "user_allocated",
-    "var_id",
-    "written_by_another_core",
-    NULL,
+/* Keys that are known but have no field (bir-json.md 5.1, 5.2): they stay properties, unless they say what their absence
+ * says. */
+enum plain_type {
+    PLAIN_ANY,
+    PLAIN_OBJECT,
+    PLAIN_NAME,
+    PLAIN_FILE, /* a name, "" is left out */
+    PLAIN_FLAG, /* false is left out */
+    PLAIN_ID,   /* an integer, -1 is left out */
 };
-static const char *const entry_keys[] = {
-    "debug", "do_not_rotate", "do_not_spill", "file", "no_spill", "optin_passes", "virtual", "volatile", NULL,
+
+struct plain_key {
+    const char *name;
+    enum plain_type type;
 };
+
+static const struct plain_key location_keys[] = {
+    { "alloced_func", PLAIN_NAME },
+    { "device_print_metadata", PLAIN_OBJECT },
+    { "is_shared_post_dram_alloc", PLAIN_FLAG },
+    { "location_alt", PLAIN_FLAG },
+    { "memLocSetId", PLAIN_ID },
+    { "optin_passes", PLAIN_ANY },
+    { "pack_id_hint", PLAIN_ID },
+    { "remote_local_target", PLAIN_ANY },
+    { "remote_writer_func", PLAIN_NAME },
+    { "runtime_reserved", PLAIN_FLAG },
+    { "table_entry_id", PLAIN_ID },
+    { "user_allocated", PLAIN_FLAG },
+    { "var_id", PLAIN_ID },
+    { "written_by_another_core", PLAIN_FLAG },
+    { NULL, PLAIN_ANY },
+};
+static const struct plain_key entry_keys[] = {
+    { "debug", PLAIN_OBJECT },    { "do_not_rotate", PLAIN_FLAG }, { "do_not_spill", PLAIN_FLAG },
+    { "file", PLAIN_FILE },       { "no_spill", PLAIN_FLAG },      { "optin_passes", PLAIN_ANY },
+    { "virtual", PLAIN_FLAG },    { "volatile", PLAIN_FLAG },      { NULL, PLAIN_ANY },
+};
+
+static enum bir_status check_plain(struct read_context *ctx, enum plain_type type)
+{
+    enum bir_json_type found = bir_json_peek(&ctx->json);
+    switch (type) {
+    case PLAIN_ANY: return BIR_OK;
+    case PLAIN_OBJECT: return found == BIR_JSON_OBJECT ? BIR_OK : bir_json_mismatch(&ctx->json, "an object");
+    case PLAIN_NAME:
+    case PLAIN_FILE: return found == BIR_JSON_STRING ? BIR_OK : bir_json_mismatch(&ctx->json, "a string");
+    case PLAIN_FLAG:
+        return found == BIR_JSON_TRUE || found == BIR_JSON_FALSE ? BIR_OK
+                                                                 : bir_json_mismatch(&ctx->json, "true or false");
+    case PLAIN_ID: return found == BIR_JSON_NUMBER ? BIR_OK : bir_json_mismatch(&ctx->json, "an integer");
+    }
+    return BIR_INTERNAL;
+}
+
+static bool is_left_out(enum plain_type type, const struct bir_prop *prop)
+{
+    switch (type) {
+    case PLAIN_FILE: return prop->u.s->len == 0;
+    case PLAIN_FLAG: return !prop->u.b;
+    case PLAIN_ID: return prop->u.i == -1;
+    default: return false;
+    }
+}
+
+/* A member that has a row in the table, or (lenient) none. */
+static enum bir_status read_plain(struct read_context *ctx, struct bir_slice key, const char *record,
+                                  const struct plain_key *row)
+{
+    while (row->name && (strlen(row->name) != key.len || memcmp(row->name, key.text, key.len) != 0))
+        row++;
+    if (!row->name)
+        return read_other(ctx, key, record);
+    BIR_TRY(check_plain(ctx, row->type));
+    size_t offset = bir_json_value_offset(&ctx->json);
+    BIR_TRY(read_other(ctx, key, NULL));
+    const struct bir_prop *prop = &ctx->pending.items[ctx->pending.count - 1].prop;
+    if (row->type == PLAIN_ID && prop->type != BIR_VALUE_INT)
+        return read_fail(ctx, "json-type", NULL, offset, NULL, "key \"%s\" must be an integer", row->name);
+    if (is_left_out(row->type, prop))
+        ctx->pending.count--;
+    return BIR_OK;
+}
 
 /* What an entry of allocations may say, whichever kind it turns out to be. */
 struct entry {
@@ -101,7 +164,23 @@ struct location_fields {
     struct key_set seen;
     const struct bir_str *name;
     uint32_t object_offset, pack_offset, alias_offset;
+    bool has_pack_id, has_alias;
 };
+
+/* The list stays a property; an empty one says nothing. */
+static enum bir_status read_alias(struct read_context *ctx, struct bir_location *location, struct location_fields *f,
+                                  struct bir_slice text)
+{
+    f->alias_offset = read_offset(ctx);
+    if (bir_json_peek(&ctx->json) != BIR_JSON_ARRAY)
+        return bir_json_mismatch(&ctx->json, "an array of aliases");
+    BIR_TRY(defer_location(ctx, location, true));
+    BIR_TRY(read_other(ctx, text, NULL));
+    f->has_alias = !read_is_empty(ctx->pending.items[ctx->pending.count - 1].prop.u.s);
+    if (!f->has_alias)
+        ctx->pending.count--;
+    return BIR_OK;
+}
 
 static enum bir_status read_location_field(struct read_context *ctx, struct bir_location *location,
                                            struct location_fields *f, enum read_key key, struct bir_slice text)
@@ -135,12 +214,14 @@ static enum bir_status read_location_field(struct read_context *ctx, struct bir_
         location->tensor_id = (int32_t)value;
         return status;
     case READ_POINTER_REF: BIR_TRY(defer_location(ctx, location, false)); return bir_json_skip(&ctx->json, NULL);
-    case READ_ALIAS:
-        f->alias_offset = read_offset(ctx);
-        BIR_TRY(defer_location(ctx, location, true));
-        return read_other(ctx, text, NULL);
-    case READ_PACK_ID_HINT: f->pack_offset = read_offset(ctx); return read_other(ctx, text, NULL);
-    default: return read_listed(ctx, text, "a memory location", location_keys);
+    case READ_ALIAS: return read_alias(ctx, location, f, text);
+    case READ_PACK_ID_HINT:
+        f->pack_offset = read_offset(ctx);
+        value = ctx->pending.count;
+        BIR_TRY(read_plain(ctx, text, "a memory location", location_keys));
+        f->has_pack_id = ctx->pending.count > value;
+        return BIR_OK;
+    default: return read_plain(ctx, text, "a memory location", location_keys);
     }
 }
 
@@ -150,10 +231,10 @@ static enum bir_status check_location(struct read_context *ctx, const struct bir
     BIR_TRY(read_require(ctx, &f->seen, f->object_offset, "a memory location", READ_NAME));
     BIR_TRY(read_require(ctx, &f->seen, f->object_offset, "a memory location", READ_TYPE));
     BIR_TRY(read_require(ctx, &f->seen, f->object_offset, "a memory location", READ_DIMS));
-    if (key_set_has(&f->seen, READ_PACK_ID_HINT) && location->type != BIR_MEMORY_PSUM)
+    if (f->has_pack_id && location->type != BIR_MEMORY_PSUM)
         return read_fail(ctx, "bir-location", NULL, f->pack_offset, "remove it",
                          "pack_id_hint on a location outside PSUM");
-    if (key_set_has(&f->seen, READ_ALIAS) && location->type != BIR_MEMORY_DRAM)
+    if (f->has_alias && location->type != BIR_MEMORY_DRAM)
         return read_fail(ctx, "bir-location", NULL, f->alias_offset, "only DRAM locations can alias",
                          "alias on a location outside DRAM");
     return BIR_OK;
@@ -239,7 +320,7 @@ static enum bir_status read_entry_field(struct read_context *ctx, struct entry *
     case READ_NUM_PHYSICAL: return read_small(ctx, "num_physical_regs", 1, 2, &e->num_physical);
     case READ_PHYSICAL_ID: return read_small(ctx, "physical_id", -1, INT16_MAX, &e->physical_id);
     case READ_MEMORYLOCATIONS: return read_locations(ctx, e);
-    default: return read_listed(ctx, text, "a storage", entry_keys);
+    default: return read_plain(ctx, text, "a storage", entry_keys);
     }
 }
 

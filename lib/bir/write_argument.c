@@ -63,11 +63,13 @@ static void write_dynamic(struct bir_json_writer *w, const struct bir_dynamic_in
     WRITE_FIELD(w, &props, "offset_expr");
     bir_json_put_array_begin(w);
     for (uint32_t i = 0; i < info->n_terms; i++) {
+        struct prop_cursor rest = write_cursor(info->terms[i].props);
         bir_json_put_object_begin(w);
-        WRITE_KEY(w, "aff_expr");
+        WRITE_FIELD(w, &rest, "aff_expr");
         bir_write_expr(w, info->terms[i].expr);
-        WRITE_KEY(w, "coef");
+        WRITE_FIELD(w, &rest, "coef");
         bir_json_put_i64(w, info->terms[i].coef);
+        write_rest(w, &rest);
         bir_json_put_object_end(w);
     }
     bir_json_put_array_end(w);
@@ -259,12 +261,23 @@ static inline bool finish_simple(struct bir_json_writer *w, char *out)
     return true;
 }
 
+/* Is the name spelled as it is, so that its length tells where the beginning ends? */
+static bool is_plain(const struct bir_str *name)
+{
+    for (uint32_t i = 0; i < name->len; i++)
+        if ((unsigned char)name->text[i] < 0x20 || name->text[i] == '"' || name->text[i] == '\\')
+            return false;
+    return true;
+}
+
 static bool write_simple_register(struct writer *writer, const struct bir_argument *arg)
 {
     const struct bir_str *name = arg->location ? arg->location->name : NULL;
     if (!name)
         return false;
     struct write_beginning *beginning = &writer->register_access[arg->dtype];
+    if (beginning->len == 0 && !is_plain(name))
+        return false;
     if (beginning->len == 0)
         render_beginning(beginning, arg, (size_t)name->len + 2);
     char *out = start_simple(&writer->json, beginning, (size_t)name->len + 2);

@@ -190,7 +190,7 @@ static void write_first_half(struct writer *writer, struct instruction_state *s)
 
 static void write_registers(struct instruction_state *s, const struct bir_loop *loop)
 {
-    if (!loop->registers_present && loop->registers.count == 0)
+    if (loop->registers.count == 0)
         return;
     FIELD(s, SLOT_REGISTERS, "registers");
     bir_json_put_array_begin(s->w);

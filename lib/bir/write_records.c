@@ -113,21 +113,25 @@ void write_loop_axis(struct bir_json_writer *w, const struct bir_loop *loop)
     bir_json_put_object_end(w);
 }
 
-static void write_bound(struct bir_json_writer *w, const char *key, const struct pelican_expr *bound)
+static void write_bound(struct bir_json_writer *w, struct prop_cursor *props, const char *key,
+                        const struct pelican_expr *bound)
 {
     if (!bound)
         return;
+    write_props_before(w, props, key);
     bir_json_put_key(w, key);
     bir_write_expr(w, bound);
 }
 
 void write_dynamic_axis(struct bir_json_writer *w, const struct bir_loop *loop)
 {
+    struct prop_cursor props = write_cursor(loop->axis_props);
     bir_json_put_object_begin(w);
-    write_bound(w, "lb", loop->dynamic_bounds[0]);
-    WRITE_KEY(w, "name");
+    write_bound(w, &props, "lb", loop->dynamic_bounds[0]);
+    WRITE_FIELD(w, &props, "name");
     write_str(w, loop->dynamic_axis->name);
-    write_bound(w, "stride", loop->dynamic_bounds[2]);
-    write_bound(w, "ub", loop->dynamic_bounds[1]);
+    write_bound(w, &props, "stride", loop->dynamic_bounds[2]);
+    write_bound(w, &props, "ub", loop->dynamic_bounds[1]);
+    write_rest(w, &props);
     bir_json_put_object_end(w);
 }

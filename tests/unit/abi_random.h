@@ -93,7 +93,7 @@ static inline bool abi_dynamic(struct abi_fixture *f, struct bir_argument_rare *
     if (!info || !terms)
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        terms[i] = (struct bir_dynamic_term){ abi_expr(f), abi_number(f) };
+        terms[i] = (struct bir_dynamic_term){ .expr = abi_expr(f), .coef = abi_number(f) };
         if (!terms[i].expr)
             return false;
     }

@@ -177,7 +177,8 @@ START_TEST(op_keys)
         else if (before)
             ck_assert_uint_lt(before->opcode, row->opcode);
         ck_assert_ptr_eq(bir_op_key_find(row->opcode, row->key, strlen(row->key)), row);
-        ck_assert((row->type == BIR_OPKEY_ENUM) == (row->enum_id != BIR_ENUM_COUNT));
+        ck_assert((row->type == BIR_OPKEY_ENUM) == (row->enum_id < BIR_ENUM_COUNT));
+        ck_assert(row->type == BIR_OPKEY_LIST || row->enum_id <= BIR_ENUM_COUNT);
         if (row->type == BIR_OPKEY_ENUM && row->fallback)
             ck_assert_int_ge(bir_enum_value((enum bir_enum_id)row->enum_id, row->fallback, strlen(row->fallback)), 0);
         if (row->flags & BIR_OPKEYF_ALWAYS)
