@@ -4,7 +4,12 @@
  * Order of execution is taken to be the order of the text. Two things break that, and both are treated alike: the body
  * of a region instruction (Loop and its kin) and the stretch from the target of a backward branch to the branch. Such
  * stretches are collected at the function's top level, merged where they overlap, and a use inside one counts for the
- * whole of it. That is more than needed for values that live within one iteration, and never less.
+ * whole of it.
+ *
+ * The exception is a temporary: a location that only one block touches, by its locations' own names, and whose first
+ * touch there certainly writes all of it without reading it. Each time the block runs it begins anew, and what it held
+ * is dead when the block ends, so it lives from that first touch to the last. Nothing of one execution of a block
+ * overlaps with the next: passes keep order within blocks and rely on fences between them (lowering.md 12.8).
  *
  * One pass over the operands, one binary search each: near-linear.
  */
@@ -16,11 +21,21 @@ struct stretch {
     uint32_t first, last;
 };
 
+/* What is known of a location so far. `range` is the answer, widened unless the location is a temporary. */
+struct touched {
+    struct location_range range; /* first: the map hands out its address */
+    struct stretch plain;        /* first and last touch in the text */
+    const struct bir_storage *storage;
+    const struct bir_block *block;
+    bool temporary;
+};
+
 struct finder {
     const struct bir_pass_context *context;
     struct bir_function *function;
     struct location_ranges *out;
     BIR_VEC(struct stretch) stretches; /* sorted and disjoint once merged */
+    BIR_VEC(struct touched *) touched;
 };
 
 /* --------------------------------------------------------------------------------------------------------------
@@ -114,16 +129,17 @@ static struct stretch widen(const struct finder *finder, uint32_t index)
 /* -------------------------------------------------------------------------------------------------------------------
  * uses */
 
-static struct location_range *range_of(struct finder *finder, const struct bir_storage *storage)
+static struct touched *touched_of(struct finder *finder, const struct bir_storage *storage)
 {
-    struct location_range *range = bir_map_get(&finder->out->of, storage);
-    if (range)
-        return range;
-    range = BIR_NEW(finder->context->scratch, BIR_MEM_OTHER, struct location_range);
-    if (!range)
+    struct touched *touched = bir_map_get(&finder->out->of, storage);
+    if (touched)
+        return touched;
+    touched = BIR_NEW(finder->context->scratch, BIR_MEM_OTHER, struct touched);
+    if (!touched || !bir_vec_push(finder->context->scratch, &finder->touched, touched))
         return NULL;
-    *range = (struct location_range){ .first = UINT32_MAX };
-    return bir_map_put(&finder->out->of, finder->context->scratch, storage, range) ? range : NULL;
+    touched->storage = storage;
+    touched->range.first = touched->plain.first = UINT32_MAX;
+    return bir_map_put(&finder->out->of, finder->context->scratch, storage, touched) ? touched : NULL;
 }
 
 static bool is_on_chip(const struct bir_argument *arg)
@@ -153,22 +169,110 @@ static bool binds_operands(const struct bir_instruction *inst)
     return false;
 }
 
+/* The pattern names every byte of its location: all rows, and in each the elements one after the other. */
+static bool covers_location(const struct bir_physical_ap *ap)
+{
+    const struct bir_location *location = (const struct bir_location *)ap->base.location;
+    const struct bir_ints *dims = location->dims;
+    int64_t elem = bir_dtype_bytes(ap->base.dtype), run = 1;
+    if (ap->base.location->tag != BIR_STORAGE_LOCATION || !dims || dims->count != 2 || elem <= 0 ||
+        dims->items[1] % elem || ap->offset_elems != 0 || (ap->base.rare && ap->base.rare->dynamic))
+        return false;
+    for (uint32_t k = ap->pattern->rank; k-- > 1;) {
+        const struct bir_pair *pair = &ap->pattern->pairs[k];
+        if (pair->num != 1 && (pair->step_elems != run || __builtin_mul_overflow(run, pair->num, &run)))
+            return false;
+    }
+    const struct bir_pair *rows = &ap->pattern->pairs[0];
+    return run == dims->items[1] / elem && rows->num == dims->items[0] && (rows->num == 1 || rows->step_elems == run);
+}
+
+static bool says(const struct bir_instruction *inst, const char *key, const char *text, bool when_absent)
+{
+    const struct bir_prop *prop = bir_props_find(inst->props, key);
+    return prop ? prop->type == BIR_VALUE_TEXT && bir_str_is(prop->u.s, text) : when_absent;
+}
+
+/* The instruction, whenever it runs, runs unconditionally and writes every element its output names, whatever was there
+ * before. Only opcodes that are known to do so. */
+static bool overwrites(const struct bir_instruction *inst)
+{
+    if (inst->rare && inst->rare->texts && inst->rare->texts->predicates)
+        return false;
+    const struct bir_prop *prop;
+    switch (inst->opcode) {
+    case BIR_OP_MATMULT:
+        prop = bir_props_find(inst->props, "accumulation_flag");
+        return prop && prop->type == BIR_VALUE_INT && (prop->u.i & 1); /* begins (descriptors.md 7.7) */
+    case BIR_OP_ACTIVATION:
+    case BIR_OP_TENSOR_TENSOR: return says(inst, "acc", "Idle", true);
+    case BIR_OP_DMA_COPY:
+        /* Elements out of bounds are left out when that is no error. */
+        prop = bir_props_find(inst->props, "oob_is_err");
+        return says(inst, "mode", "Copy", false) && (!prop || (prop->type == BIR_VALUE_BOOL && prop->u.b));
+    case BIR_OP_TENSOR_COPY:
+    case BIR_OP_TENSOR_SCALAR:
+    case BIR_OP_TENSOR_REDUCE:
+    case BIR_OP_MEMSET:
+    case BIR_OP_IOTA:
+    case BIR_OP_RECIPROCAL: return true;
+    default: return false;
+    }
+}
+
+/* Whether the touch may be a temporary's first: the location is an output, written whole, and nothing else of the
+ * instruction. */
+static bool begins_anew(const struct bir_instruction *inst, const struct bir_argument *arg)
+{
+    if (arg->role != BIR_ROLE_OUT || arg->kind != BIR_ARG_PHYSICAL_AP || !overwrites(inst) ||
+        !covers_location((const struct bir_physical_ap *)arg))
+        return false;
+    for (int role = 0; role < BIR_ROLE_COUNT; role++) {
+        BIR_EACH_ARGUMENT (other, inst, role) {
+            if (other != arg && other->location == arg->location)
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool visit(struct finder *finder, const struct bir_instruction *inst, struct stretch moment)
 {
-    bool bound = binds_operands(inst);
+    bool bound = binds_operands(inst), in_loop = moment.first < moment.last;
     for (int role = 0; role < BIR_ROLE_COUNT; role++) {
         BIR_EACH_ARGUMENT (arg, inst, role) {
             if (!is_on_chip(arg))
                 continue;
-            struct location_range *range = range_of(finder, arg->location);
-            if (!range)
+            struct touched *touched = touched_of(finder, arg->location);
+            if (!touched)
                 return false;
+            struct location_range *range = &touched->range;
+            if (range->first == UINT32_MAX) {
+                touched->block = inst->block;
+                touched->temporary = in_loop && begins_anew(inst, arg);
+            }
+            touched->temporary = touched->temporary && touched->block == inst->block;
             range->first = moment.first < range->first ? moment.first : range->first;
             range->last = moment.last > range->last ? moment.last : range->last;
             range->bound = range->bound || bound;
+            touched->plain.first = inst->index < touched->plain.first ? inst->index : touched->plain.first;
+            touched->plain.last = inst->index > touched->plain.last ? inst->index : touched->plain.last;
         }
     }
     return true;
+}
+
+static void narrow_temporaries(struct finder *finder)
+{
+    for (uint32_t i = 0; i < finder->touched.count; i++) {
+        struct touched *touched = finder->touched.items[i];
+        if (!touched->temporary)
+            continue; /* a temporary is a location, not a set: covers_location */
+        if (bir_map_get(&finder->out->of, &((const struct bir_location *)touched->storage)->set->base))
+            continue; /* touched through its set, too */
+        touched->range.first = touched->plain.first;
+        touched->range.last = touched->plain.last;
+    }
 }
 
 /* Queues run beside the program: their locations live all the time. */
@@ -201,7 +305,10 @@ enum bir_status location_ranges_find(struct bir_function *function, const struct
         if (!visit(&finder, inst, widen(&finder, inst->index)))
             return bir_arena_failure(context->scratch);
     }
-    return visit_queues(&finder) ? BIR_OK : bir_arena_failure(context->scratch);
+    if (!visit_queues(&finder))
+        return bir_arena_failure(context->scratch);
+    narrow_temporaries(&finder);
+    return BIR_OK;
 }
 
 struct location_range location_range_of(const struct location_ranges *ranges, const struct bir_location *location)

@@ -16,7 +16,8 @@ struct location_ranges {
 };
 
 /* Numbers the function and finds the ranges. What a loop or a backward branch encloses counts as one moment: a location
- * touched anywhere in it lives through all of it. Instructions of queues may run at any time. */
+ * touched anywhere in it lives through all of it, unless it is a temporary of one block (location_ranges.c).
+ * Instructions of queues may run at any time. */
 enum bir_status location_ranges_find(struct bir_function *function, const struct bir_pass_context *context,
                                      struct location_ranges *out) BIR_MUST_CHECK;
 
