@@ -14,8 +14,7 @@ struct explanation {
     struct bir_target target;
 };
 
-/* ------------------------------------------------------------------------------------------------------ register
- * programs */
+/* --- register programs --- */
 
 static void put_operand(struct bir_buf *out, const struct bir_argument *arg)
 {

@@ -39,7 +39,7 @@ enum bir_abi_type {
     BIR_ABI_QUASI,  /* a struct bir_abi_quasi_affine */
 };
 
-/* ------------------------------------------------------------------------------------------------------------------- parts */
+/* --- parts --- */
 
 /* bir::APPair (1.3); inline order [W, Z, Y, X]. */
 struct bir_abi_appair {
@@ -113,7 +113,7 @@ struct bir_abi_dynamic_term {
     F(dynamic_term, 0x00, 0x20, expr, BIR_ABI_QUASI)                                                                   \
     F(dynamic_term, 0x20, 8, coef, BIR_ABI_I64)
 
-/* ----------------------------------------------------------------------------------------------------------------- objects */
+/* --- objects --- */
 
 /* Argument base (1.2). uniqueId is the parent instruction's; the constructor does not write dtype. */
 struct bir_abi_argument {
@@ -350,7 +350,7 @@ struct bir_abi_dynamic_ap_info {
     F(dynamic_ap_info, 0xF0, 4, tensor_indirect_arg_id, BIR_ABI_I32)                                                   \
     F(dynamic_ap_info, 0xF4, 4, num_tensor_indirect_indices, BIR_ABI_I32)
 
-/* ----------------------------------------------------------------------------------------------------------------- layouts */
+/* --- layouts --- */
 
 /* One row a layout: id, struct, size, base (NONE: none), class, ordinal of the operand kind (0: no leaf class of an operand), whether
  * it stands alone. The sizes of the leaf classes are those of 1.1. Append only: image files carry the position. */

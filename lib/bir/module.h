@@ -28,7 +28,7 @@
 
 #define BIR_NO_SOURCE UINT32_MAX /* source offset of an object that no input text holds */
 
-/* ------------------------------------------------------------------------------------------------------------- properties */
+/* --- properties --- */
 
 /* A JSON object's members that have no field of their own: op keys and unknown keys. Sorted by key bytes, immutable and hash-consed
  * per module, so thousands of instructions with equal keys share one list. */
@@ -59,7 +59,7 @@ struct bir_props {
     struct bir_prop items[];
 };
 
-/* ---------------------------------------------------------------------------------------------------------------- patterns */
+/* --- patterns --- */
 
 struct bir_pair {
     int64_t step_elems; /* signed */
@@ -82,7 +82,7 @@ struct bir_ints {
     int64_t items[];
 };
 
-/* ---------------------------------------------------------------------------------------------------------------- storages */
+/* --- storages --- */
 
 /* Values are the vendor's class tags (lowering.md 1.9). */
 enum bir_storage_tag { BIR_STORAGE_SET = 1, BIR_STORAGE_REGISTER = 2, BIR_STORAGE_LOCATION = 4 };
@@ -153,7 +153,7 @@ struct bir_register {
     uint32_t scratch;         /* for the pass that runs; meaningless between passes */
 };
 
-/* ---------------------------------------------------------------------------------------------------------------- operands */
+/* --- operands --- */
 
 /* Values are the vendor's ordinals (lowering.md 1.1). 12, RegisterSet, is declared there and refused; 0, 4, 5, 9, 10 are gaps. */
 enum bir_argument_kind {
@@ -264,7 +264,7 @@ struct bir_register_access {
     struct bir_argument base; /* location is the register */
 };
 
-/* ------------------------------------------------------------------------------------------------------------ instructions */
+/* --- instructions --- */
 
 struct bir_edge {
     struct bir_instruction *target; /* the earlier instruction; NULL when lenient reading found no such name */
@@ -408,7 +408,7 @@ struct bir_module {
     uint64_t n_instructions;          /* read or created, nested ones included */
 };
 
-/* ---------------------------------------------------------------------------------------------------------------- functions */
+/* --- functions --- */
 
 /* An empty module whose arena may reserve arena_limit_bytes (0 = no bound). NULL when out of memory. */
 struct bir_module *bir_module_new(size_t arena_limit_bytes) BIR_MUST_CHECK;

@@ -69,7 +69,7 @@ enum bir_status hazard_reason(struct hazard_analysis *h, uint32_t source_offset,
     return BIR_OK;
 }
 
-/* --------------------------------------------------------------------------------------------------------- function */
+/* --- function --- */
 
 static enum bir_status analyse_steps(struct hazard_analysis *h)
 {

@@ -11,7 +11,7 @@
 
 #include "check/hazard_internal.h"
 
-/* ------------------------------------------------------------------------------------------------------------ words */
+/* --- words --- */
 
 static const char *engine_of(const struct hazard_exec *e)
 {
@@ -26,7 +26,7 @@ static uint32_t waiting_exec(const struct hazard_analysis *h, uint32_t exec)
     return h->execs.items[exec].trigger != HAZARD_NONE ? h->execs.items[exec].trigger : exec;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- fix */
+/* --- fix --- */
 
 struct candidate {
     uint32_t update; /* HAZARD_NONE: none */
@@ -226,7 +226,7 @@ enum bir_status hazard_advise(struct hazard_analysis *h, struct bir_hazard_pair 
     return h->options->fix_hints ? find_fix(h, pair, &c) : BIR_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- explain */
+/* --- explain --- */
 
 static const struct bir_str *name_of(const struct hazard_analysis *h, const char *text, uint32_t *number)
 {

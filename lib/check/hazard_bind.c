@@ -8,7 +8,7 @@
 
 #include "check/hazard_internal.h"
 
-/* ----------------------------------------------------------------------------------------------------- sorted names */
+/* --- sorted names --- */
 
 static enum bir_status sort_execs(struct hazard_analysis *h)
 {
@@ -122,7 +122,7 @@ static uint32_t first_reaching(const struct hazard_analysis *h, uint32_t from, u
     return HAZARD_NONE;
 }
 
-/* ------------------------------------------------------------------------------------------------------- candidates */
+/* --- candidates --- */
 
 struct candidates { /* in name_execs */
     uint32_t from, end;

@@ -18,7 +18,7 @@
 
 __extension__ typedef __int128 wide;
 
-/* ------------------------------------------------------------------------------------------------------ normal form */
+/* --- normal form --- */
 
 static bool last_of(const struct hazard_set *set, int64_t *last)
 {
@@ -94,7 +94,7 @@ int64_t hazard_set_last(const struct hazard_set *set)
     return last_of(set, &last) ? last : INT64_MAX;
 }
 
-/* ------------------------------------------------------------------------------------------------------- difference */
+/* --- difference --- */
 
 #define COEFFICIENTS ((size_t)(2 * HAZARD_DIMS))
 
@@ -233,7 +233,7 @@ int hazard_set_meet(const struct hazard_set *a, const struct hazard_set *b)
     return solve(&p, 0, 1 - (wide)a->run - difference, (wide)b->run - 1 - difference);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- runs */
+/* --- runs --- */
 
 struct run_search {
     const struct hazard_set *set;

@@ -40,7 +40,7 @@ struct builder {
     bool failed_to_fit; /* some number left int64 */
 };
 
-/* ---------------------------------------------------------------------------------------------------------- reasons */
+/* --- reasons --- */
 
 static enum bir_status unplaced(struct builder *b, const struct bir_argument *arg, const char *why)
 {
@@ -60,7 +60,7 @@ static enum bir_status unplaced(struct builder *b, const struct bir_argument *ar
                          (unsigned)bir_argument_position(arg), hazard_name(b->inst), hazard_name(owner), storage, why);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- spaces */
+/* --- spaces --- */
 
 static uint32_t alias_root(struct builder *b, uint32_t node)
 {
@@ -191,7 +191,7 @@ static uint32_t alias_space(struct builder *b, const struct bir_location *locati
     return root->space;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- sets */
+/* --- sets --- */
 
 struct work { /* a set under construction */
     struct hazard_set set;
@@ -244,7 +244,7 @@ static enum bir_status push_footprint(struct builder *b, const struct hazard_foo
     return bir_vec_push(&b->h->scratch, &b->h->footprints, *f) ? BIR_OK : hazard_memory(b->h);
 }
 
-/* --------------------------------------------------------------------------------------------------------- SB, PSUM */
+/* --- SB, PSUM --- */
 
 static int64_t floor_div(int64_t a, int64_t b) /* b > 0 */
 {
@@ -358,7 +358,7 @@ static enum bir_status place_tile(struct builder *b, const struct bir_location *
     return add_tile(b, &t, ap->offset_elems, &ap->base);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- DRAM */
+/* --- DRAM --- */
 
 /* The bytes of `set` (relative to the location) in the location's space and in that of its alias group. */
 static enum bir_status add_dram(struct builder *b, const struct bir_location *location, const struct hazard_set *set,
@@ -413,7 +413,7 @@ static enum bir_status place_whole(struct builder *b, const struct bir_location 
     return size > 0 ? add_dram(b, location, &set, !hazard_rule(b->h, HAZARD_RULE_RUNTIME)) : BIR_OK;
 }
 
-/* --------------------------------------------------------------------------------------------------------- operands */
+/* --- operands --- */
 
 static enum bir_status place_physical(struct builder *b, const struct bir_location *location,
                                       const struct bir_physical_ap *ap)

@@ -35,7 +35,7 @@ struct search {
     bool cyclic;
 };
 
-/* ------------------------------------------------------------------------------------------------------------ edges */
+/* --- edges --- */
 
 /* The next edge by the waits of a start node, or HAZARD_NONE. */
 static uint32_t next_wait_edge(const struct hazard_analysis *h, struct hazard_edges *edges, uint32_t exec,
@@ -81,7 +81,7 @@ uint32_t hazard_edges_next(const struct hazard_analysis *h, struct hazard_edges 
     return hazard_start_node(h->preds.items[e->first_pred + edges->step++]);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- clocks */
+/* --- clocks --- */
 
 static void place_on_chain(const struct hazard_analysis *h, uint32_t node, uint32_t *chain, uint32_t *index)
 {
@@ -213,7 +213,7 @@ static enum bir_status emit(struct search *s, const uint32_t *nodes, uint32_t co
     return BIR_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- search */
+/* --- search --- */
 
 static enum bir_status enter(struct search *s, uint32_t node)
 {

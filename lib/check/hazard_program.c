@@ -108,7 +108,7 @@ static enum bir_status number_name(struct hazard_analysis *h, const struct bir_s
     return BIR_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- chains */
+/* --- chains --- */
 
 static enum bir_status add_pred(struct hazard_analysis *h, uint32_t exec)
 {
@@ -206,7 +206,7 @@ static enum bir_status order_completion(struct writer *w, struct hazard_exec *e,
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------- executions */
+/* --- executions --- */
 
 static enum bir_status add_exec(struct writer *w, const struct bir_instruction *inst, uint32_t trigger, bool async,
                                 const struct bir_str *queue)
@@ -299,7 +299,7 @@ static enum bir_status add_nest(struct writer *w, struct bir_instruction *inst)
     return BIR_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- blocks */
+/* --- blocks --- */
 
 /* Looks at one branch target of a block: the block itself (a loop body) or an earlier one. */
 static enum bir_status look_at_target(struct writer *w, const struct bir_block *block,
@@ -361,7 +361,7 @@ static enum bir_status add_block(struct writer *w, struct bir_block *block)
     return BIR_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- queues */
+/* --- queues --- */
 
 static enum bir_status enter_dma_block(struct writer *w, struct queue_blocks *q, struct bir_instruction *inst)
 {

@@ -20,7 +20,7 @@ struct hazard_entry {
     bool carried;
 };
 
-/* ---------------------------------------------------------------------------------------------------------- entries */
+/* --- entries --- */
 
 static uint64_t entry_hash(const struct hazard_entry *e)
 {
@@ -83,7 +83,7 @@ static enum bir_status cut(struct hazard_analysis *h, const char *what)
     return BIR_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- overlap */
+/* --- overlap --- */
 
 static int compare_runs(const void *a, const void *b)
 {
@@ -163,7 +163,7 @@ static void find_overlap(const struct hazard_footprint *a, const struct hazard_f
     o->partial = rows.partial || bytes.partial;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ pairs */
+/* --- pairs --- */
 
 void hazard_place_of(const struct hazard_analysis *h, uint32_t exec, struct bir_hazard_place *place)
 {
@@ -235,7 +235,7 @@ enum bir_status hazard_add_pair(struct hazard_analysis *h, const struct hazard_a
     return exact ? new_pair(h, earlier, later, &key) : inexact_pair(h, earlier, later);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ waits */
+/* --- waits --- */
 
 static const char *wait_text(struct hazard_analysis *h, const struct hazard_waiter *w, enum bir_hazard_problem problem)
 {
@@ -295,7 +295,7 @@ enum bir_status hazard_add_waits(struct hazard_analysis *h)
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ order */
+/* --- order --- */
 
 static int compare_pairs(const void *a, const void *b)
 {

@@ -78,7 +78,7 @@ static enum bir_status build_groups(struct hazard_analysis *h)
     return BIR_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- epochs */
+/* --- epochs --- */
 
 static enum bir_status cut_epochs(struct hazard_analysis *h)
 {
@@ -194,7 +194,7 @@ enum bir_status hazard_semaphore_build(struct hazard_analysis *h)
     return hazard_bind(h);
 }
 
-/* ----------------------------------------------------------------------------------------------------- late updates */
+/* --- late updates --- */
 
 /* First update of a group whose completion is not ordered before the node of a reset. */
 static uint32_t first_late(const struct hazard_analysis *h, const struct hazard_group *group, uint32_t reset)
@@ -259,7 +259,7 @@ enum bir_status hazard_semaphore_reset(struct hazard_analysis *h, uint32_t exec)
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ proof */
+/* --- proof --- */
 
 /* Without 3.2, counts in program order decide; without 3.1, having started to land is enough. */
 static bool proved_otherwise(const struct hazard_analysis *h, uint32_t update, int64_t value)

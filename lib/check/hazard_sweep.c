@@ -93,7 +93,7 @@ struct sweep {
 
 enum { KIND_ANY, KIND_COVER };
 
-/* ----------------------------------------------------------------------------------------------------------- covers */
+/* --- covers --- */
 
 static struct cover cover_of(const struct hazard_footprint *f)
 {
@@ -135,7 +135,7 @@ static enum hazard_truth meet(struct sweep *s, uint32_t a, uint32_t b)
     return s->remembered[slot].truth;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ trees */
+/* --- trees --- */
 
 static int compare_borders(const void *a, const void *b)
 {
@@ -210,7 +210,7 @@ static void tree_mark_below(struct tree *t)
             t->flags[node / 2] |= NODE_BELOW;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- places */
+/* --- places --- */
 
 static bool push_key(struct sweep *s, bool rows, uint32_t node, uint32_t kind)
 {
@@ -381,7 +381,7 @@ static enum bir_status place_all(struct sweep *s)
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ pairs */
+/* --- pairs --- */
 
 static const char *const engine_suffixes[] = { "Activation", "PE", "DVE", "SP", "Pool" };
 

@@ -8,7 +8,7 @@
 #include "base/json_writer.h"
 #include "check/hazard_internal.h"
 
-/* ------------------------------------------------------------------------------------------------------------- JSON */
+/* --- JSON --- */
 
 static void put_name(struct bir_json_writer *w, const char *key, const struct bir_str *name)
 {
@@ -97,7 +97,7 @@ void bir_hazards_write_json(const struct bir_hazard_report *report, uint32_t ind
     bir_json_put_object_end(&w);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- text */
+/* --- text --- */
 
 static void put_debug(const struct bir_instruction *inst, struct bir_buf *out)
 {

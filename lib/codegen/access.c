@@ -45,8 +45,7 @@ bool codegen_ref_is_dynamic(const struct klr_node *ref)
            codegen_access_is_dynamic(klr_node_at(ref, KLR_TensorRef_abstract_access));
 }
 
-/* -------------------------------------------------------------------------------------------------------- the four
- * encoders */
+/* --- the four encoders --- */
 
 static void encode_simple(const struct codegen *cg, const struct codegen_tensor *tensor, struct codegen_access *out)
 {
@@ -172,8 +171,7 @@ static enum bir_status encode_bir_pattern(struct codegen *cg, const struct klr_n
     return BIR_OK;
 }
 
-/* -----------------------------------------------------------------------------------------------------------------
- * bounds */
+/* --- bounds --- */
 
 bool codegen_pairs_range(const struct codegen_access *access, uint32_t first, int64_t *low, int64_t *high, bool *empty)
 {
@@ -222,8 +220,7 @@ static enum bir_status check_bounds(struct codegen *cg, const struct codegen_acc
                         (long long)low, (long long)high, name, (long long)size - 1);
 }
 
-/* -------------------------------------------------------------------------------------------- from tensor rows to
- * location rows */
+/* --- from tensor rows to location rows --- */
 
 static enum bir_status rows_mismatch(struct codegen *cg, const struct klr_node *place,
                                      const struct codegen_access *access)
@@ -270,8 +267,7 @@ static enum bir_status move_to_pitch(struct codegen *cg, struct codegen_access *
     return low < 0 || high >= row ? wraps(cg, place, row, pitch) : BIR_OK;
 }
 
-/* -------------------------------------------------------------------------------------------------------------------
- * rank */
+/* --- rank --- */
 
 /* Removes free pairs of one element, then joins neighbours that make one run, until the rank fits. */
 static void fold_rank(struct codegen_access *access)
@@ -305,8 +301,7 @@ enum bir_status codegen_fold_rank(struct codegen *cg, struct codegen_access *acc
                         OPERAND_MAX_RANK);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------
- * direction */
+/* --- direction --- */
 
 /* What the step of the first pair came from: the pair, the index, or for a simple access the access. */
 static const struct klr_node *first_pair_place(const struct klr_node *access)

@@ -190,8 +190,7 @@ enum bir_status codegen_key_priority(struct codegen_keys *keys, const struct klr
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------
- * lists */
+/* --- lists --- */
 
 static uint32_t memo_place(const struct codegen_keys *keys)
 {

@@ -61,8 +61,7 @@ enum bir_status codegen_tensor_scalar(struct codegen *cg, const struct klr_node 
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------
- * memset */
+/* --- memset --- */
 
 /* Width of an integer dtype in bits and whether it is signed; 0 for others. */
 static unsigned integer_bits(uint8_t dtype, bool *is_signed)
@@ -146,8 +145,7 @@ enum bir_status codegen_memset(struct codegen *cg, const struct klr_node *op, st
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------
- * others */
+/* --- others --- */
 
 enum bir_status codegen_match_replace(struct codegen *cg, const struct klr_node *op, struct bir_instruction *inst,
                                       struct codegen_keys *keys)

@@ -19,8 +19,7 @@ enum bir_status codegen_alu_op(struct codegen *cg, const struct klr_node *op, ui
                                     cg->operator_name);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * operands */
+/* --- operands --- */
 
 static enum bir_status add_operand(struct codegen *cg, struct bir_instruction *inst, const struct operand_spec *spec,
                                    const struct klr_node *op)
@@ -45,8 +44,7 @@ static enum bir_status add_operand(struct codegen *cg, struct bir_instruction *i
     }
 }
 
-/* -------------------------------------------------------------------------------------------------------------------
- * keys */
+/* --- keys --- */
 
 static enum bir_status key_accumulation(struct codegen_keys *keys, const struct key_spec *spec,
                                         const struct klr_node *op, uint32_t wire)
@@ -181,8 +179,7 @@ static enum bir_status add_key(struct codegen_keys *keys, const struct key_spec 
     return BIR_OK;
 }
 
-/* --------------------------------------------------------------------------------------------------------------
- * statements */
+/* --- statements --- */
 
 /* The operator's own engine, else the one of its kind. A DMA operator on the `dma` engine goes to SP, choice: the
  * queues execute descriptors, not instructions, so the instruction that triggers them needs an engine with a program.

@@ -149,8 +149,7 @@ enum bir_status codegen_declare_storages(struct codegen *cg)
     return shared != BIR_OK ? shared : outputs != BIR_OK ? outputs : inputs;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * geometry */
+/* --- geometry --- */
 
 /* Row length of a location at the address of that name: the longest of its tensors', in whole elements, and not above
  * freeSize. */
@@ -237,8 +236,7 @@ static bool region_matches(const struct bir_location *location, const struct cod
     return location->base_partition == region->first_row && byte == region->first_byte;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ new
- * storages */
+/* --- new storages --- */
 
 /* TensorClass of a set that is internal to the kernel. */
 static const char *internal_class(enum bir_memory_type type)
@@ -378,8 +376,7 @@ static enum bir_status location_get(struct codegen *cg, const struct codegen_ten
     return location_share(cg, location, &region, place);
 }
 
-/* ----------------------------------------------------------------------------------------------------------------
- * tensors */
+/* --- tensors --- */
 
 /* Fills rank, dims and strides from the shape. */
 static enum bir_status tensor_shape(struct codegen *cg, struct codegen_tensor *tensor, const struct klr_node *place)

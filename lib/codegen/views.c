@@ -141,8 +141,7 @@ enum bir_status codegen_view_survey(struct codegen *cg, const struct klr_node *r
     return area_of(cg, &view) ? BIR_OK : codegen_nomem(cg);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------
- * locations */
+/* --- locations --- */
 
 /* A name that no location of the function has. */
 static const struct bir_str *free_name(struct codegen *cg, const struct view *view)
@@ -224,8 +223,7 @@ static enum bir_status tensor_location(struct codegen *cg, const struct view *vi
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------
- * access */
+/* --- access --- */
 
 /* Start and steps inside the location, which holds the view. */
 static void move_into(const struct view *view, struct codegen_access *access)

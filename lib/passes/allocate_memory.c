@@ -77,8 +77,7 @@ static uint32_t granules_of(uint64_t bytes)
     return (uint32_t)((bytes + MEMORY_GRANULE_BYTES - 1) / MEMORY_GRANULE_BYTES);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------
- * items */
+/* --- items --- */
 
 static enum bir_status check_dims(struct sweep *sweep, const struct bir_location *location)
 {
@@ -224,8 +223,7 @@ static const uint64_t *const *future_bits(struct sweep *sweep, const struct item
     return (const uint64_t *const *)sweep->future;
 }
 
-/* --------------------------------------------------------------------------------------------------------------
- * placement */
+/* --- placement --- */
 
 static bool best_fit(const struct sweep *sweep)
 {
@@ -311,8 +309,7 @@ static bool place(struct sweep *sweep, struct item *item)
     return false;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------
- * error */
+/* --- error --- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -378,8 +375,7 @@ static enum bir_status does_not_fit(struct sweep *sweep, const struct item *item
         (unsigned long long)sweep->partition_bytes, (unsigned long long)live, (unsigned long long)largest, names);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------
- * sweep */
+/* --- sweep --- */
 
 static bool touched(const struct item *item)
 {
@@ -438,8 +434,7 @@ static enum bir_status allocate_on_chip(struct bir_function *function, const str
     return sweep_prepare(&sweep) ? sweep_run(&sweep) : bir_arena_failure(context->scratch);
 }
 
-/* -------------------------------------------------------------------------------------------------------------------
- * DRAM */
+/* --- DRAM --- */
 
 static bool is_external(const struct bir_set *set)
 {

@@ -27,8 +27,7 @@ struct colouring {
     unsigned colours;
 };
 
-/* ------------------------------------------------------------------------------------------------------ the class
- * graph */
+/* --- the class graph --- */
 
 struct class_arrays {
     uint8_t *width;

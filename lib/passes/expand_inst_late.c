@@ -28,8 +28,7 @@ struct expanding {
     enum bir_status status;             /* BIR_INVALID once an instruction was refused */
 };
 
-/* -------------------------------------------------------------------------------------------------------- what to
- * expand */
+/* --- what to expand --- */
 
 static const struct bir_dynamic_info *dynamic_info(const struct bir_argument *arg)
 {
@@ -80,8 +79,7 @@ static bool is_scalar(const struct bir_argument *arg)
     return each_index_of(dynamic_info(arg), index_has_one_element, arg->parent);
 }
 
-/* ----------------------------------------------------------------------------------------------------------------
- * guards */
+/* --- guards --- */
 
 static enum bir_status refuse(struct expanding *x, const struct bir_argument *arg, const char *code, const char *hint,
                               const char *text)
@@ -223,8 +221,7 @@ static bool close_gaps(struct expanding *x, struct bir_instruction *inst)
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------------
- * conversion */
+/* --- conversion --- */
 
 /* The operand as a register_ap whose address register holds the element offset (choice of 9.3). */
 static bool replace_operand(struct expanding *x, const struct bir_expansion *expansion, struct bir_register *offset)

@@ -63,8 +63,7 @@ int64_t bir_pattern_elems(const struct bir_pattern *pattern)
     return n;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------
- * checks */
+/* --- checks --- */
 
 /* A subtree without runtime values, folded. False when it is not constant. */
 static bool constant_value(struct bir_expander *x, const struct pelican_expr *e, int64_t *value)
@@ -196,8 +195,7 @@ enum bir_status bir_expander_check(struct bir_expander *x, struct bir_expansion 
     return BIR_OK;
 }
 
-/* --------------------------------------------------------------------------------------------------------------
- * emission */
+/* --- emission --- */
 
 void bir_expander_reset(struct bir_expander *x)
 {

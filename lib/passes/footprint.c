@@ -239,8 +239,7 @@ static bool whole_set(struct bir_spaces *spaces, const struct bir_set *set, bir_
     return true;
 }
 
-/* -------------------------------------------------------------------------------------------------------------
- * accesses */
+/* --- accesses --- */
 
 /* An access of a location: pattern from a start offset that lies in first .. last. */
 struct access {

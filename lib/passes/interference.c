@@ -239,8 +239,7 @@ static enum bir_status scan_segment(struct scan *s, uint32_t id, const struct bi
     return BIR_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------
- * lists */
+/* --- lists --- */
 
 /* Pairs to symmetric lists, by counting; then duplicates out, in place. */
 static enum bir_status build_lists(struct scan *s)

@@ -38,8 +38,7 @@ struct finder {
     BIR_VEC(struct touched *) touched;
 };
 
-/* --------------------------------------------------------------------------------------------------------------
- * stretches */
+/* --- stretches --- */
 
 static const struct bir_str *target_key(const struct bir_instruction *inst, const char *key)
 {
@@ -126,8 +125,7 @@ static struct stretch widen(const struct finder *finder, uint32_t index)
     return (struct stretch){ index, index };
 }
 
-/* -------------------------------------------------------------------------------------------------------------------
- * uses */
+/* --- uses --- */
 
 static struct touched *touched_of(struct finder *finder, const struct bir_storage *storage)
 {

@@ -54,8 +54,7 @@ static enum bir_status refuse(struct branching *b, const struct bir_instruction 
                     bir_opcode_name(inst->opcode), inst_name(inst), text);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * checks */
+/* --- checks --- */
 
 /* Nothing in a body may still name the axis. */
 static enum bir_status check_body_instruction(struct branching *b, struct bir_instruction *inst)
@@ -162,8 +161,7 @@ static enum bir_status check_do_while(struct branching *b, struct shape *s)
     return check_single_engine(b, s, s->condition);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * blocks */
+/* --- blocks --- */
 
 static struct bir_block *new_block(struct branching *b, const char *base, const char *suffix, struct bir_block *after)
 {
@@ -236,8 +234,7 @@ static struct bir_block *splice_body(struct branching *b, struct shape *s, struc
     return after;
 }
 
-/* -------------------------------------------------------------------------------------------------------------
- * emission */
+/* --- emission --- */
 
 static bool set_text(struct branching *b, struct bir_instruction *inst, const char *key, const char *value)
 {
@@ -362,8 +359,7 @@ static struct bir_instruction *new_barrier(struct branching *b, struct shape *s)
     return barrier;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- taking
- * apart */
+/* --- taking apart --- */
 
 static bool build_blocks(struct branching *b, struct shape *s)
 {

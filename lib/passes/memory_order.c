@@ -203,8 +203,7 @@ static uint32_t cell_of(const struct space *space, uint64_t byte)
     return low;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------
- * edges */
+/* --- edges --- */
 
 /* Sets the mark of every earlier instruction that `later` has an edge to: position + 1, or 0 to clear. Others than the
  * function's have no index. */
@@ -245,8 +244,7 @@ static bool add_edge(struct order *o, struct bir_instruction *earlier, enum bir_
     return true;
 }
 
-/* --------------------------------------------------------------------------------------------------------------
- * touches */
+/* --- touches --- */
 
 static bool push_touch(struct order *o, uint32_t *head, struct touch touch)
 {

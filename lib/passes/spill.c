@@ -93,8 +93,7 @@ bool bir_spiller_may_spill(const struct bir_spiller *spiller, const struct bir_n
     return !(one_each && def->parent->next == use->parent);
 }
 
-/* ------------------------------------------------------------------------------------------------------------
- * rewriting */
+/* --- rewriting --- */
 
 static bool note_register(void *user, struct bir_register *reg, struct bir_register **slot)
 {

@@ -69,8 +69,7 @@ static bool is_split(const struct bir_instruction *inst)
     return is_open(inst->engine) && (is_branch(inst) || is_register_code(inst));
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * checks */
+/* --- checks --- */
 
 /* The shapes that the vendor's pass insists on (EAE011..029, lowering.md 18); a 64-bit RegisterAlu has pairs. */
 struct shape {
@@ -120,8 +119,7 @@ static enum bir_status check_shape(struct splitter *s, const struct bir_instruct
     return BIR_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * demand */
+/* --- demand --- */
 
 static bool add_demand(struct splitter *s, struct bir_register *reg, unsigned engines)
 {
@@ -233,8 +231,7 @@ static enum bir_status collect_demand(struct splitter *s)
     return s->failed ? bir_arena_failure(s->context->scratch) : BIR_OK;
 }
 
-/* -------------------------------------------------------------------------------------------------------------
- * versions */
+/* --- versions --- */
 
 /* A register written by code of one engine has its value nowhere else. */
 static enum bir_status check_writers(struct splitter *s, const struct split_register *r)
@@ -294,8 +291,7 @@ static enum bir_status make_versions(struct splitter *s)
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------
- * rewriting */
+/* --- rewriting --- */
 
 static struct bir_register *version_of(struct splitter *s, struct bir_register *reg)
 {

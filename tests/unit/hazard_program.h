@@ -47,7 +47,7 @@ struct program {
     int body_first, body_length; /* in execs */
 };
 
-/* ---------------------------------------------------------------------------------------------------------- program */
+/* --- program --- */
 
 static inline int pick(uint64_t *random, int n)
 {
@@ -171,7 +171,7 @@ static inline void random_program(struct program *p, uint64_t *random)
     }
 }
 
-/* ------------------------------------------------------------------------------------------------------------- JSON */
+/* --- JSON --- */
 
 struct text {
     char bytes[32768];
@@ -306,7 +306,7 @@ static inline void put_program(struct text *t, const struct program *p)
     put(t, "]}");
 }
 
-/* ---------------------------------------------------------------------------------------------------------- entries */
+/* --- entries --- */
 
 struct entry {
     int earlier, later, cell;

@@ -7,7 +7,7 @@
 
 #include "hazard_program.h"
 
-/* ------------------------------------------------------------------------------------------------- rules, literally */
+/* --- rules, literally --- */
 
 enum { START = 0, END = MAX_EXECS, NODES = 2 * MAX_EXECS };
 

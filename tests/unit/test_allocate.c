@@ -157,7 +157,7 @@ START_TEST(random_modules_do_not_overlap)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- capacity */
+/* --- capacity --- */
 
 /* Fourteen tensors of 16 KiB fill gen3's 224 KiB exactly; sunda has room for 12, core_v4 for 16. */
 static void fill(struct world *w, enum bir_arch arch, uint32_t count, int64_t bytes)
@@ -276,7 +276,7 @@ START_TEST(best_fit_takes_the_tightest_hole)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- PSUM */
+/* --- PSUM --- */
 
 START_TEST(psum_banks)
 {
@@ -320,7 +320,7 @@ START_TEST(psum_overflow_is_an_error)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- quadrants */
+/* --- quadrants --- */
 
 START_TEST(small_tensors_move_to_other_quadrants)
 {
@@ -412,7 +412,7 @@ START_TEST(untouched_locations_cost_nothing)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- loops, branches */
+/* --- loops, branches --- */
 
 /* x comes from before the loop and is read at the start of its body; y is written behind that. In the text x is dead by
  * then, in the second iteration it is not. */
@@ -487,7 +487,7 @@ START_TEST(sets_keep_their_blocks_alive)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- DRAM */
+/* --- DRAM --- */
 
 START_TEST(dram_gets_numbers)
 {
@@ -512,7 +512,7 @@ START_TEST(dram_gets_numbers)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- size, faults */
+/* --- size, faults --- */
 
 /* 100,000 locations, each alive for four instructions: quick, because a search looks at a bounded map. */
 START_TEST(many_locations)

@@ -6,7 +6,7 @@
 #include "alloc_fail.h"
 #include "codegen_text.h"
 
-/* ------------------------------------------------------------------------------------------------- expect.tsv */
+/* --- expect.tsv --- */
 
 static const struct klr_list *bodies_of(const struct klr_file *file)
 {
@@ -162,7 +162,7 @@ START_TEST(no_instruction_is_unassigned)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- storages, places */
+/* --- storages, places --- */
 
 START_TEST(storages_of_tensor_add)
 {
@@ -274,7 +274,7 @@ START_TEST(shared_constant_has_its_file)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- edges, names */
+/* --- edges, names --- */
 
 static const struct bir_edge *edge_between(const struct bir_instruction *later, const struct bir_instruction *earlier)
 {
@@ -356,7 +356,7 @@ START_TEST(duplicate_name_alone_is_a_warning)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- control */
+/* --- control --- */
 
 static struct klr_node *statement_copy(struct codegen_case *c, const struct klr_node *statement,
                                        struct klr_node **payload)
@@ -437,7 +437,7 @@ START_TEST(unknown_register_is_an_error)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- dynamic rules */
+/* --- dynamic rules --- */
 
 /* gather.klr, with one field of a statement's copy changed: which error comes out. */
 static void check_gather(const char *name, int slot, union klr_slot value, const char *expected)
@@ -562,7 +562,7 @@ START_TEST(dynamic_access_rules)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- accumulation */
+/* --- accumulation --- */
 
 static int64_t flag_of(const struct codegen_case *c, const char *name)
 {
@@ -643,7 +643,7 @@ START_TEST(interleaved_accumulations_stay_apart)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- options, limits */
+/* --- options, limits --- */
 
 START_TEST(literal_simple_access_is_one_pair)
 {

@@ -66,7 +66,7 @@ START_TEST(indexing_facts)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- footprints */
+/* --- footprints --- */
 
 /* Bytes of a location, row by row, as bits. */
 struct bytes {
@@ -301,7 +301,7 @@ START_TEST(footprints_match)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- edited trees */
+/* --- edited trees --- */
 
 /* A copy of the statement of lowering_extra_in whose source is this access kind; the nodes on the way may be changed.
  */
@@ -628,7 +628,7 @@ START_TEST(rank_that_cannot_be_folded)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- addresses */
+/* --- addresses --- */
 
 START_TEST(placed_address)
 {

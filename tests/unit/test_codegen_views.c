@@ -7,7 +7,7 @@
 
 enum { ROW_BYTES = 0x4000, ROWS = 128, HBM_BYTES = 0x8000 };
 
-/* ------------------------------------------------------------------------------------------------- trees */
+/* --- trees --- */
 
 static struct klr_node *node_new(struct codegen_case *c, enum klr_type type, unsigned ctor)
 {
@@ -127,7 +127,7 @@ static const struct bir_location *location(const struct codegen_case *c, uint32_
     return (const struct bir_location *)operand(c, view)->base.location;
 }
 
-/* ------------------------------------------------------------------------------------------------- footprints */
+/* --- footprints --- */
 
 struct bytes {
     unsigned char bits[ROWS * ROW_BYTES / 8];
@@ -246,7 +246,7 @@ START_TEST(random_views_touch_their_bytes)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- locations */
+/* --- locations --- */
 
 START_TEST(views_that_share_an_address_share_a_location)
 {

@@ -10,7 +10,7 @@
 #include "passes/colour_graph.h"
 #include "passes/pass.h"
 
-/* ----------------------------------------------------------------------------------------------------------- graphs */
+/* --- graphs --- */
 
 enum { NODES_MAX = 12 };
 
@@ -164,7 +164,7 @@ START_TEST(overlap_is_detected)
 }
 END_TEST
 
-/* --------------------------------------------------------------------------------------------------------- programs */
+/* --- programs --- */
 
 /* A module with one function whose code is register moves and adds on two engines, some in loops. */
 struct program {

@@ -13,7 +13,7 @@ static int64_t between(uint64_t *random, int64_t low, int64_t high)
     return low + (int64_t)bir_random_below(random, (uint64_t)(high - low + 1));
 }
 
-/* --------------------------------------------------------------------------------------------------- set arithmetic */
+/* --- set arithmetic --- */
 
 enum { SPAN = 1 << 14, MIDDLE = SPAN / 2, MAX_DIMS = 4 };
 
@@ -165,7 +165,7 @@ START_TEST(knapsacks_are_left_open)
 }
 END_TEST
 
-/* --------------------------------------------------------------------------------------------------------- operands */
+/* --- operands --- */
 
 enum { LOCATIONS = 8, OPERATIONS = 24, ROWS = 200, ROW_BYTES = 4096, ROW_ZERO = 40, BYTE_ZERO = 1024, SPACES = 6 };
 

@@ -12,7 +12,7 @@
  */
 #include "hazard_rules.h"
 
-/* ---------------------------------------------------------------------------------------------------------- machine */
+/* --- machine --- */
 
 /* Events: START + i, END + i as above, and PART + i: all but the last part of a DMA's update has landed. */
 enum { PART = 2 * MAX_EXECS, EVENTS = 3 * MAX_EXECS };
@@ -140,7 +140,7 @@ static void explore(struct machine *m, struct state s)
     m->hangs = m->hangs || (stuck && !complete);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- compare */
+/* --- compare --- */
 
 static int number_of(const struct bir_str *name)
 {
@@ -292,7 +292,7 @@ START_TEST(reports_are_what_all_executions_show)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------------------ hints */
+/* --- hints --- */
 
 /* The wait that a hint names, put where it says, orders the pair: told by the rules, not by the analysis. */
 START_TEST(hints_order_their_pair)

@@ -41,7 +41,7 @@ START_TEST(every_rule_is_needed)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------------- text forms */
+/* --- text forms --- */
 
 struct outcome {
     struct bir_arena arena;

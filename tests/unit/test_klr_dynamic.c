@@ -12,7 +12,7 @@
 
 enum { VALUES = 1000, OFFSETS_MAX = 64 };
 
-/* ------------------------------------------------------------------------------------------------- reference */
+/* --- reference --- */
 
 static const struct klr_node *pattern_tensor(const struct klr_node *pattern)
 {
@@ -105,7 +105,7 @@ static void check_index_operand(const struct bir_argument *arg, const struct klr
     ck_assert_int_eq(((const struct bir_physical_ap *)arg)->offset_elems, static_start(access));
 }
 
-/* ------------------------------------------------------------------------------------------------- interpreter */
+/* --- interpreter --- */
 
 struct value {
     const struct bir_storage *reg;
@@ -190,7 +190,7 @@ static int64_t run(struct program *p, const struct bir_instruction *consumer, co
     ck_abort_msg("%s: its offset register is not computed", consumer->name->text);
 }
 
-/* ------------------------------------------------------------------------------------------------- samples */
+/* --- samples --- */
 
 static struct bir_module *lower(const struct codegen_case *c)
 {
@@ -317,7 +317,7 @@ START_TEST(samples_address_the_right_elements)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- random operands */
+/* --- random operands --- */
 
 /* inst.4 of dynamic_offset.klr alone, its source given a random shape, memory, start, dimension and view. */
 struct subject {

@@ -138,7 +138,7 @@ static const struct pelican_expr *stubborn(struct world *w)
     return affine(w, 1, 17, 1, 1, 1);
 }
 
-/* ----------------------------------------------------------------------------------------- one property test a rule */
+/* --- one property test a rule --- */
 
 static void rule_index(struct world *w)
 {
