@@ -386,8 +386,7 @@ static enum bir_status run(struct job *job)
     return bir_fail(&job->result->diags, "unknown-method", BIR_NO_OFFSET, NULL, "no such method");
 }
 
-/* ----------------------------------------------------------------------------------------------------- statistics,
- * places */
+/* --- statistics, places --- */
 
 static void put_count(struct bir_json_writer *w, const char *key, uint64_t value)
 {

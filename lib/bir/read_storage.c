@@ -9,8 +9,8 @@
 
 #include "bir/read.h"
 
-/* Keys that are known but have no field (bir-json.md 5.1, 5.2): they stay properties, unless they say what their absence
- * says. */
+/* Keys that are known but have no field (bir-json.md 5.1, 5.2): they stay properties, unless they say what their
+ * absence says. */
 enum plain_type {
     PLAIN_ANY,
     PLAIN_OBJECT,
@@ -43,9 +43,9 @@ static const struct plain_key location_keys[] = {
     { NULL, PLAIN_ANY },
 };
 static const struct plain_key entry_keys[] = {
-    { "debug", PLAIN_OBJECT },    { "do_not_rotate", PLAIN_FLAG }, { "do_not_spill", PLAIN_FLAG },
-    { "file", PLAIN_FILE },       { "no_spill", PLAIN_FLAG },      { "optin_passes", PLAIN_ANY },
-    { "virtual", PLAIN_FLAG },    { "volatile", PLAIN_FLAG },      { NULL, PLAIN_ANY },
+    { "debug", PLAIN_OBJECT }, { "do_not_rotate", PLAIN_FLAG }, { "do_not_spill", PLAIN_FLAG },
+    { "file", PLAIN_FILE },    { "no_spill", PLAIN_FLAG },      { "optin_passes", PLAIN_ANY },
+    { "virtual", PLAIN_FLAG }, { "volatile", PLAIN_FLAG },      { NULL, PLAIN_ANY },
 };
 
 static enum bir_status check_plain(struct read_context *ctx, enum plain_type type)

@@ -157,8 +157,7 @@ static enum bir_status collect(struct sweep *sweep, const struct location_ranges
     return any ? result : BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ coming,
- * going */
+/* --- coming, going --- */
 
 static void heap_down(struct sweep *sweep, uint32_t at)
 {

@@ -112,8 +112,7 @@ static enum bir_status build_graph(struct colouring *c, struct bir_arena *scratc
     return BIR_OK;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- rounds
- */
+/* --- rounds --- */
 
 static enum bir_status colour_round(struct bir_function *function, const struct bir_pass_context *context,
                                     const struct bir_spiller *spiller, struct bir_diags *diags, struct colouring *c)

@@ -15,8 +15,7 @@ void bir_emitter_init(struct bir_emitter *e, struct bir_module *module, const st
     *e = (struct bir_emitter){ .module = module, .context = context };
 }
 
-/* ------------------------------------------------------------------------------------------------------------- names
- */
+/* --- names --- */
 
 static bool need_room(struct bir_emitter *e, size_t room)
 {
@@ -151,8 +150,7 @@ struct bir_register *bir_emit_mint_like(struct bir_emitter *e, const struct bir_
     return reg;
 }
 
-/* ------------------------------------------------------------------------------------------------------ instructions
- */
+/* --- instructions --- */
 
 /* An instruction with the next name, not yet in the block. NULL after a failure. */
 static struct bir_instruction *begin(struct bir_emitter *e, enum bir_opcode opcode)

@@ -162,8 +162,7 @@ static enum bir_status plan_instruction(struct expanding *x, const struct bir_in
     return worst;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- arg_ids
- */
+/* --- arg_ids --- */
 
 static bool collect_id(void *user, int64_t arg_id)
 {

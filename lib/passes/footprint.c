@@ -17,8 +17,7 @@
 #define ROW_MAX    (INT64_C(1) << 40)
 #define BLOCKS_MAX 64 /* of a symbolic operand, before the whole set is taken */
 
-/* ------------------------------------------------------------------------------------------------------------- spaces
- */
+/* --- spaces --- */
 
 static uint32_t space_of(const struct bir_spaces *spaces, const struct bir_location *location)
 {
@@ -100,8 +99,7 @@ bool bir_spaces_init(struct bir_spaces *spaces, struct bir_function *function, s
     return true;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- runs
- */
+/* --- runs --- */
 
 /* Elements [start, start + length) relative to the access; `outer` pairs repeat it. */
 struct runs {
@@ -173,8 +171,7 @@ static int64_t run_start(const struct runs *r, int64_t i)
     return at;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- locations
- */
+/* --- locations --- */
 
 static bool put(struct bir_spaces *spaces, struct bir_rectangle rectangle, bir_rectangle_vec *out)
 {

@@ -54,8 +54,7 @@ static enum bir_status out_of_memory(const struct scan *s)
     return bir_arena_failure(s->live->context->scratch);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- live sets
- */
+/* --- live sets --- */
 
 static inline enum bir_status set_add(struct scan *s, uint32_t node)
 {
@@ -109,8 +108,7 @@ static inline void note_peak(struct scan *s, unsigned engine, uint32_t segment, 
         *peak = (struct bir_pressure_peak){ s->sets[engine].width, segment, number, inst };
 }
 
-/* ------------------------------------------------------------------------------------------------------------- moves
- */
+/* --- moves --- */
 
 /* Is it a copy of one register to another of the same engine and width? */
 static bool is_move(const struct bir_instruction *inst, struct bir_register **dst, struct bir_register **src)
@@ -147,8 +145,7 @@ static enum bir_status collect_moves(struct scan *s)
     return BIR_OK;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- edges
- */
+/* --- edges --- */
 
 static enum bir_status add_pairs(struct scan *s, uint32_t node, uint32_t except)
 {

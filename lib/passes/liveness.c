@@ -34,8 +34,7 @@ static enum bir_status out_of_memory(const struct builder *b)
     return bir_arena_failure(b->scratch);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- segments
- */
+/* --- segments --- */
 
 static enum bir_status new_segment(struct builder *b, enum bir_segment_kind kind, struct bir_instruction *owner,
                                    uint32_t depth, uint32_t *id)
@@ -140,8 +139,7 @@ static enum bir_status link_branches(struct builder *b)
     return BIR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- events
- */
+/* --- events --- */
 
 static enum bir_status stamp_room(struct builder *b)
 {
@@ -229,8 +227,7 @@ static enum bir_status record_segments(struct builder *b)
     return BIR_OK;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- flow
- */
+/* --- flow --- */
 
 /* Pairs to lists by key, in the order of the pairs. */
 static enum bir_status sort_pairs(struct bir_arena *scratch, const pair_vec *pairs, uint32_t keys,

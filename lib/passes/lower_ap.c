@@ -49,8 +49,7 @@ struct lowering {
     enum bir_status status;               /* BIR_INVALID once an instruction was refused */
 };
 
-/* ------------------------------------------------------------------------------------------------------------- guards
- */
+/* --- guards --- */
 
 static const char *inst_name(const struct bir_instruction *inst)
 {
@@ -268,8 +267,7 @@ static enum bir_status plan_instruction(struct lowering *low, const struct bir_i
     return worst;
 }
 
-/* --------------------------------------------------------------------------------------------------------- conversion
- */
+/* --- conversion --- */
 
 /* The seven registers, in mint order (lowering.md 8.3). */
 enum role { AP_OFFSET, SUB_TENSOR_ID, TEMP, DRAM_ADDR0, DRAM_ADDR1, TEMP1, AP_ADDR, ROLES };

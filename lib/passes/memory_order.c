@@ -60,8 +60,7 @@ static enum bir_status out_of_memory(const struct order *o)
     return bir_pass_out_of_memory(o->context, o->module);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- collection
- */
+/* --- collection --- */
 
 static bool collect_instruction(struct order *o, struct bir_instruction *inst)
 {
@@ -93,8 +92,7 @@ static enum bir_status collect(struct order *o, struct bir_function *function)
     return BIR_OK;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- cells
- */
+/* --- cells --- */
 
 #define DIGIT_BITS   8u
 #define DIGIT_VALUES (1u << DIGIT_BITS)

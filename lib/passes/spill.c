@@ -34,8 +34,7 @@ void bir_spiller_init(struct bir_spiller *spiller, struct bir_module *module, co
     bir_dram_space_init(&spiller->dram, module);
 }
 
-/* --------------------------------------------------------------------------------------------------------- candidates
- */
+/* --- candidates --- */
 
 struct exemption {
     struct bir_spiller *spiller;

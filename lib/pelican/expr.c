@@ -59,8 +59,7 @@ int64_t pelican_axis_trip_count(const struct pelican_axis *axis)
     return steps >= (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)(steps + 1);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ the set
- */
+/* --- the set --- */
 
 static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
 {
@@ -232,8 +231,7 @@ static const struct pelican_expr *intern(struct pelican_context *ctx, struct pel
     return e;
 }
 
-/* ------------------------------------------------------------------------------------------------------- constructors
- */
+/* --- constructors --- */
 
 const struct pelican_expr *pelican_constant(struct pelican_context *ctx, int64_t c)
 {

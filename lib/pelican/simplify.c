@@ -37,8 +37,7 @@ typedef const struct pelican_expr *rule_fn(struct simplifier *s, const struct pe
 
 static const struct pelican_expr *simplify(struct simplifier *s, const struct pelican_expr *e);
 
-/* ------------------------------------------------------------------------------------------------ linear combinations
- */
+/* --- linear combinations --- */
 
 struct linear {
     int64_t c;
@@ -189,8 +188,7 @@ static const struct pelican_expr *finish_or_keep(struct simplifier *s, struct li
     return o == OVERFLOWED ? e : finish(s, lin, o);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- rules
- */
+/* --- rules --- */
 
 /* A bare index is 1 * index + 0. */
 static const struct pelican_expr *rule_index(struct simplifier *s, const struct pelican_expr *e)
@@ -370,8 +368,7 @@ static const struct {
     { PELICAN_MODULO, rule_mod_reduce },
 };
 
-/* ------------------------------------------------------------------------------------------------------------- driver
- */
+/* --- driver --- */
 
 static const struct pelican_expr *simplify_sum_operands(struct simplifier *s, const struct pelican_expr *e)
 {

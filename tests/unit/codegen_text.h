@@ -116,8 +116,7 @@ static inline void codegen_case_drop(struct codegen_case *c, const char *name)
         }
 }
 
-/* ---------------------------------------------------------------------------------------------------------- printing
- */
+/* --- printing --- */
 
 static inline void codegen_text_pairs(struct bir_buf *out, const struct bir_pattern *pattern)
 {

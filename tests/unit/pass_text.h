@@ -44,8 +44,7 @@ static inline char *pass_text_read_file(const char *path, size_t *len)
     return text;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- printing
- */
+/* --- printing --- */
 
 static inline void pass_text_pattern(struct bir_buf *out, const struct bir_pattern *pattern)
 {
@@ -178,8 +177,7 @@ static inline void pass_text_module(struct bir_buf *out, const struct bir_module
     }
 }
 
-/* ----------------------------------------------------------------------------------------------------------- running
- */
+/* --- running --- */
 
 struct pass_text_run {
     struct bir_arena arena, scratch;
@@ -212,8 +210,7 @@ static inline void pass_text_run_deinit(struct pass_text_run *run)
     bir_arena_deinit(&run->scratch);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- comparing
- */
+/* --- comparing --- */
 
 /* The next line that counts; NULL at the end. Cuts the text. */
 static inline char *pass_text_next_line(char **at)

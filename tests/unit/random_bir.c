@@ -73,8 +73,7 @@ static void location_links(struct gen *g, struct tree *location, const char *mem
     if (strcmp(memory, "PSUM") == 0)
         gen_put_drop(g, location, "pack_id_hint", "-1", tree_int(g->arena, gen_below(g, 9)));
     if (is_pointer && g->n_locations > 0)
-        gen_put_maybe(g, location, "pointer_ref_memloc",
-                      TEXT(g, g->locations[gen_below(g, g->n_locations)].name));
+        gen_put_maybe(g, location, "pointer_ref_memloc", TEXT(g, g->locations[gen_below(g, g->n_locations)].name));
 }
 
 static void location_rest(struct gen *g, struct tree *location)
@@ -681,7 +680,7 @@ static void queues(struct gen *g, struct tree *module)
 
 static struct tree *module_attributes(struct gen *g)
 {
-    static const char *const names[] = { "neuron_core_id", "previous_pass", "neff_feature_DGE", "loops_on_chip",
+    static const char *const names[] = { "neuron_core_id", "previous_pass",    "neff_feature_DGE",    "loops_on_chip",
                                          "replica_groups", "src_target_pairs", "pass_sequence_number" };
     struct tree *object = gen_object(g);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -761,10 +760,13 @@ static void make(struct gen *g)
     }
 }
 
-void random_bir_make(struct random_bir *bir, struct random_bir_tables *tables,
-                     const struct random_bir_options *options)
+void random_bir_make(struct random_bir *bir, struct random_bir_tables *tables, const struct random_bir_options *options)
 {
-    struct gen g = { .arena = &bir->arena, .bir = bir, .tables = tables, .random = options->seed, .op = options->op,
+    struct gen g = { .arena = &bir->arena,
+                     .bir = bir,
+                     .tables = tables,
+                     .random = options->seed,
+                     .op = options->op,
                      .budget = options->size };
     memset(bir, 0, sizeof *bir);
     bir_arena_init(&bir->arena, 0);

@@ -54,8 +54,8 @@ struct random_bir {
     struct bir_arena arena;
     struct tree *document;
     uint32_t version;
-    bool strict;           /* fit for strict reading */
-    bool huge;             /* has integers beyond 64 bits, which jansson refuses */
+    bool strict; /* fit for strict reading */
+    bool huge;   /* has integers beyond 64 bits, which jansson refuses */
 };
 
 void random_bir_tables_load(struct random_bir_tables *tables);

@@ -13,8 +13,8 @@ enum { PHYSICAL, SYMBOLIC, PWAP, REGISTER_AP, IMM, SYMBOLIC_IMM, ARRAY, REGISTER
 
 /* Literals */
 
-static const char *const immediate_dtypes[] = { "uint8",   "int8",   "uint16", "int16",   "bfloat16", "float16",
-                                                "uint32",  "int32",  "uint64", "int64",   "float32" };
+static const char *const immediate_dtypes[] = { "uint8",  "int8",  "uint16", "int16", "bfloat16", "float16",
+                                                "uint32", "int32", "uint64", "int64", "float32" };
 
 static uint64_t bits_of(const char *dtype)
 {
@@ -209,9 +209,9 @@ static uint32_t pick_kind(struct gen *g, int role)
         uint32_t kind = gen_below(g, 8);
         bool is_immediate = kind == IMM || kind == SYMBOLIC_IMM || kind == ARRAY;
         bool needs_register = kind == REGISTER || kind == REGISTER_AP;
-        bool possible = is_immediate ? role == 0
-                                     : (kind == REGISTER || g->n_locations > 0) &&
-                                           (!needs_register || g->registers.count > 0);
+        bool possible = is_immediate
+                            ? role == 0
+                            : (kind == REGISTER || g->n_locations > 0) && (!needs_register || g->registers.count > 0);
         if (possible)
             return kind;
         if (role > 0 && g->n_locations == 0 && g->registers.count == 0)

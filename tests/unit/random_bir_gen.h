@@ -40,11 +40,11 @@ struct gen {
     bool in_queue;
     const char *function; /* being made; in queues the first one */
 
-    struct gen_names functions, queues, dma_blocks; /* of the module */
+    struct gen_names functions, queues, dma_blocks;                         /* of the module */
     struct gen_names sets, registers, wide_registers, instructions, blocks; /* of the function */
     struct gen_location locations[GEN_NAMES];
     uint32_t n_locations;
-    struct gen_names axes; /* in scope, outermost first */
+    struct gen_names axes;  /* in scope, outermost first */
     uint32_t n_indirection; /* of the instruction */
     struct gen_references instruction_references, block_references, function_references;
 };

@@ -118,10 +118,10 @@ static void current_row(struct random_bir_tables *t, const char *fields[5])
                    .key = fields[1],
                    .type = fields[2],
                    .fallback = required || none ? NULL : fields[3],
-                   .gate = required                             ? RANDOM_BIR_REQUIRED
-                           : strcmp(fields[4], "always") == 0   ? RANDOM_BIR_ALWAYS
-                           : strcmp(fields[4], "drop") == 0     ? RANDOM_BIR_DROP
-                                                                : RANDOM_BIR_KEPT,
+                   .gate = required                           ? RANDOM_BIR_REQUIRED
+                           : strcmp(fields[4], "always") == 0 ? RANDOM_BIR_ALWAYS
+                           : strcmp(fields[4], "drop") == 0   ? RANDOM_BIR_DROP
+                                                              : RANDOM_BIR_KEPT,
                });
 }
 

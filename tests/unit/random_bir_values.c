@@ -33,14 +33,17 @@ void gen_name_add(struct gen_names *names, const char *name)
 
 const char *gen_new_name(struct gen *g, const char *prefix)
 {
-    static const char *const odd[] = { " ", "\"", "\\", "/", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\n", "\x01" };
+    static const char *const odd[] = { " ",  "\"",  "\\", "/", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+                                       "\n", "\x01" };
     const char *tail = gen_chance(g, 8) ? GEN_PICK(g, odd) : "";
     return tree_printf(g->arena, "%s%u%s", prefix, g->next_number++, tail);
 }
 
 int64_t gen_int(struct gen *g, bool is_signed)
 {
-    static const int64_t special[] = { 0, 1, 2, 127, 128, 255, 65536, INT32_MAX, INT64_C(1) << 53, INT64_MAX, INT64_MAX - 1 };
+    static const int64_t special[] = {
+        0, 1, 2, 127, 128, 255, 65536, INT32_MAX, INT64_C(1) << 53, INT64_MAX, INT64_MAX - 1
+    };
     int64_t value = special[gen_below(g, COUNT(special))];
     if (gen_chance(g, 2))
         value = (int64_t)(bir_random_next(&g->random) >> (1 + gen_below(g, 63)));
@@ -51,8 +54,23 @@ int64_t gen_int(struct gen *g, bool is_signed)
 
 double gen_double(struct gen *g)
 {
-    static const double special[] = { 0.0,   -0.0, 1.0,  -1.0,  0.1,      0.5,     1e15,     1e16,   123456789012345.0, 1e-4,
-                                      1e-5,  5e-324, 1.7976931348623157e308, 2.2250738585072014e-308, 3.0, 1e22, 9007199254740993.0 };
+    static const double special[] = { 0.0,
+                                      -0.0,
+                                      1.0,
+                                      -1.0,
+                                      0.1,
+                                      0.5,
+                                      1e15,
+                                      1e16,
+                                      123456789012345.0,
+                                      1e-4,
+                                      1e-5,
+                                      5e-324,
+                                      1.7976931348623157e308,
+                                      2.2250738585072014e-308,
+                                      3.0,
+                                      1e22,
+                                      9007199254740993.0 };
     if (gen_chance(g, 2))
         return special[gen_below(g, COUNT(special))];
     if (gen_chance(g, 2)) {
@@ -70,8 +88,22 @@ double gen_double(struct gen *g)
 
 struct tree *gen_text(struct gen *g)
 {
-    static const char *const pieces[] = { "a", "Kernel_7", " ", "\n", "\t", "\"", "\\", "/", "\x01\x1f", "\x7f", "\xc3\xa9",
-                                          "\xe2\x82\xac", "\xf0\x9f\x98\x80", "{\"x\": 1}", "0123456789abcdef", "\xed\x9f\xbf" };
+    static const char *const pieces[] = { "a",
+                                          "Kernel_7",
+                                          " ",
+                                          "\n",
+                                          "\t",
+                                          "\"",
+                                          "\\",
+                                          "/",
+                                          "\x01\x1f",
+                                          "\x7f",
+                                          "\xc3\xa9",
+                                          "\xe2\x82\xac",
+                                          "\xf0\x9f\x98\x80",
+                                          "{\"x\": 1}",
+                                          "0123456789abcdef",
+                                          "\xed\x9f\xbf" };
     char text[128] = "";
     size_t len = 0;
     for (uint32_t n = gen_below(g, 5); n > 0; n--) {
@@ -109,8 +141,7 @@ static struct tree *gen_number(struct gen *g)
     }
     if (gen_chance(g, 20))
         return tree_scalar(g->arena, "0", "-0");
-    return gen_chance(g, 2) ? tree_int(g->arena, gen_int(g, true))
-                            : tree_double(g->arena, gen_double(g), &g->random);
+    return gen_chance(g, 2) ? tree_int(g->arena, gen_int(g, true)) : tree_double(g->arena, gen_double(g), &g->random);
 }
 
 struct tree *gen_json(struct gen *g, int depth)
@@ -435,7 +466,7 @@ static struct tree *indirect_v1(struct gen *g)
 static struct tree *gen_expr_v1(struct gen *g)
 {
     static const char *const ops[] = { "Div", "Mod", "CCGetRank" }, *const kinds[] = { "FloorDivKind", "ModuloKind",
-                                                                                     "CCDivKind" };
+                                                                                       "CCDivKind" };
     if (gen_chance(g, 8))
         return shard(g);
     if (gen_chance(g, 8))

@@ -156,8 +156,9 @@ static void put_escape(struct bir_buf *out, unsigned code, bool upper)
 
 static const char *short_escape(unsigned char c)
 {
-    static const char *const escapes[256] = { ['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b", ['\f'] = "\\f",
-                                              ['\n'] = "\\n", ['\r'] = "\\r",  ['\t'] = "\\t" };
+    static const char *const escapes[256] = {
+        ['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t"
+    };
     return escapes[c];
 }
 

@@ -358,8 +358,7 @@ START_TEST(small_tensors_move_to_other_quadrants)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------- places of the input
- */
+/* --- places of the input --- */
 
 START_TEST(given_places_stay_free)
 {

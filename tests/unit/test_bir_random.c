@@ -9,16 +9,16 @@
 #include "random_bir.h"
 #include "base/random.h"
 
-#define BATCH          1000
-#define INSTRUCTIONS   8
-#define JANSSON_FLAGS  (JSON_DECODE_ANY | JSON_ALLOW_NUL)
+#define BATCH         1000
+#define INSTRUCTIONS  8
+#define JANSSON_FLAGS (JSON_DECODE_ANY | JSON_ALLOW_NUL)
 
 static struct random_bir_tables tables;
 
 /* What a property of one document needs. */
 struct sample {
     struct random_bir bir;
-    struct bir_buf input, tokens; /* as generated, and the same without white space */
+    struct bir_buf input, tokens;     /* as generated, and the same without white space */
     struct bir_buf compact, indented; /* canonical, by the test's printer */
     struct bir_module *module;        /* the input, NULL when it is refused; `edits` spoils it */
     struct bir_buf written;           /* module's canonical text */
@@ -46,8 +46,8 @@ static void expect_same(struct sample *s, const char *what, const struct bir_buf
         return;
     size_t from = same > 60 ? same - 60 : 0;
     wrong(s, "%s differs at byte %zu:\nexpected ...%.*s\ngot      ...%.*s", what, same,
-         (int)(expected->len - from < 160 ? expected->len - from : 160), expected->data + from,
-         (int)(len - from < 160 ? len - from : 160), got + from);
+          (int)(expected->len - from < 160 ? expected->len - from : 160), expected->data + from,
+          (int)(len - from < 160 ? len - from : 160), got + from);
 }
 
 static struct bir_module *read_module(struct sample *s, const char *what, const char *text, size_t len, bool strict)
@@ -59,7 +59,7 @@ static struct bir_module *read_module(struct sample *s, const char *what, const 
     const char *problem = "";
     if (read.status != BIR_OK)
         wrong(s, "%s is refused: %s at %ld: %.120s", what, d ? d->message : "-", d ? (long)d->offset : -1L,
-             d && d->offset >= 0 ? text + d->offset : "");
+              d && d->offset >= 0 ? text + d->offset : "");
     else if (read.diags.count > 0)
         wrong(s, "%s has a diagnostic: %s", what, d->message);
     else if (!bir_module_check_uses(read.module, &problem))
@@ -124,10 +124,8 @@ static uint32_t count_unknown(json_t *value)
     const char *key;
     json_t *member;
     size_t i;
-    json_object_foreach(value, key, member)
-        count += (strncmp(key, RANDOM_BIR_UNKNOWN, 2) == 0) + count_unknown(member);
-    json_array_foreach(value, i, member)
-        count += count_unknown(member);
+    json_object_foreach(value, key, member) count += (strncmp(key, RANDOM_BIR_UNKNOWN, 2) == 0) + count_unknown(member);
+    json_array_foreach(value, i, member) count += count_unknown(member);
     return count;
 }
 
@@ -186,8 +184,8 @@ static int64_t value_v1(json_t *e, uint64_t point)
     int64_t value = member(e, "c");
     size_t i;
     json_t *term;
-    json_array_foreach(json_object_get(e, "terms"), i, term)
-        value += member(term, "coef") * leaf(point, text_of(term, "AxisLabel"), 0);
+    json_array_foreach(json_object_get(e, "terms"), i, term) value +=
+        member(term, "coef") * leaf(point, text_of(term, "AxisLabel"), 0);
     return *op ? divided(op, value, member(e, "op_param")) : value;
 }
 
@@ -199,8 +197,8 @@ static bool value_v2(json_t *e, uint64_t point, int64_t *value)
     if (strcmp(kind, "AffExprKind") == 0) {
         size_t i;
         json_t *term;
-        json_array_foreach(json_object_get(e, "terms"), i, term)
-            *value += member(term, "coeff") * leaf(point, text_of(json_object_get(term, "idx"), "axis"), 0);
+        json_array_foreach(json_object_get(e, "terms"), i, term) *value +=
+            member(term, "coeff") * leaf(point, text_of(json_object_get(term, "idx"), "axis"), 0);
         return true;
     }
     if (strcmp(kind, "ShardIDKind") == 0) {
@@ -247,8 +245,7 @@ static uint32_t compare_expressions(struct sample *s, json_t *v1, json_t *v2)
         json_t *inside = json_object_get(json_object_get(v2, "DynamicForLoopAxis"), key); /* bounds moved there */
         count += compare_expressions(s, child, same ? same : inside);
     }
-    json_array_foreach(v1, i, child)
-        count += compare_expressions(s, child, json_array_get(v2, i));
+    json_array_foreach(v1, i, child) count += compare_expressions(s, child, json_array_get(v2, i));
     return count;
 }
 
@@ -319,8 +316,8 @@ static void bind(struct edits *e, struct bir_argument *arg)
 
 static struct bir_argument *new_argument(struct edits *e, struct bir_instruction *inst, struct bir_argument *position)
 {
-    static const enum bir_argument_kind kinds[] = { BIR_ARG_PHYSICAL_AP, BIR_ARG_SYMBOLIC_AP,     BIR_ARG_REGISTER_AP,
-                                                    BIR_ARG_IMM_VALUE,   BIR_ARG_REGISTER_ACCESS };
+    static const enum bir_argument_kind kinds[] = { BIR_ARG_PHYSICAL_AP, BIR_ARG_SYMBOLIC_AP, BIR_ARG_REGISTER_AP,
+                                                    BIR_ARG_IMM_VALUE, BIR_ARG_REGISTER_ACCESS };
     enum bir_argument_kind kind = kinds[below(e, 5)];
     if (position && position->role != BIR_ROLE_IN && kind == BIR_ARG_IMM_VALUE)
         kind = BIR_ARG_REGISTER_ACCESS;
@@ -412,13 +409,11 @@ static void survives_edits(struct sample *s)
 static const struct {
     const char *name;
     void (*check)(struct sample *s);
-    uint32_t version; /* of the documents it is about; 0 = any */
+    uint32_t version;  /* of the documents it is about; 0 = any */
     bool without_huge; /* jansson must read them */
 } properties[] = {
-    { "canonical form", is_canonical, 0, false },
-    { "faithful form", is_faithful, 0, false },
-    { "unknown keys", keeps_unknown_keys, 0, true },
-    { "meaning of version 1", keeps_meaning, 1, true },
+    { "canonical form", is_canonical, 0, false },    { "faithful form", is_faithful, 0, false },
+    { "unknown keys", keeps_unknown_keys, 0, true }, { "meaning of version 1", keeps_meaning, 1, true },
     { "edits", survives_edits, 0, false },
 };
 
@@ -450,8 +445,9 @@ static void make_sample(struct sample *s, uint64_t seed, uint32_t size)
     s->before = json_loadb(s->input.data, s->input.len, JANSSON_FLAGS, &error);
     s->after = s->before ? json_loadb(s->written.data, s->written.len, JANSSON_FLAGS, &error) : NULL;
     if (!s->after)
-        wrong(s, "jansson refuses the %s at byte %d: %s: ...%.80s", s->before ? "canonical form" : "input", error.position,
-              error.text, (s->before ? s->written.data : s->input.data) + (error.position > 60 ? error.position - 60 : 0));
+        wrong(s, "jansson refuses the %s at byte %d: %s: ...%.80s", s->before ? "canonical form" : "input",
+              error.position, error.text,
+              (s->before ? s->written.data : s->input.data) + (error.position > 60 ? error.position - 60 : 0));
 }
 
 static void drop_sample(struct sample *s)
@@ -483,7 +479,8 @@ static void report_smallest(uint64_t seed, size_t property)
         struct sample s;
         make_sample(&s, seed, size);
         if (!holds(&s, property))
-            ck_abort_msg("%s: seed %" PRIu64 ", size %" PRIu32 ": %s", properties[property].name, seed, size, s.problem);
+            ck_abort_msg("%s: seed %" PRIu64 ", size %" PRIu32 ": %s", properties[property].name, seed, size,
+                         s.problem);
         drop_sample(&s);
         ck_assert_uint_lt(size, INSTRUCTIONS); /* else it did not fail the second time */
     }

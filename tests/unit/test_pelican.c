@@ -259,8 +259,7 @@ START_TEST(rule_keeps_values)
 }
 END_TEST
 
-/* -------------------------------------------------------------------------------------------------- random expressions
- */
+/* --- random expressions --- */
 
 static const struct pelican_expr *random_expr(struct world *w, int depth)
 {
@@ -291,8 +290,7 @@ START_TEST(random_expressions_keep_values)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------------------ the rest
- */
+/* --- the rest --- */
 
 START_TEST(equal_content_is_one_node)
 {
