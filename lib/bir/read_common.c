@@ -273,7 +273,8 @@ enum bir_status read_ints(struct read_context *ctx, const struct bir_ints **out)
             return read_fail_memory(ctx);
     }
     BIR_TRY(ctx->json.status);
-    *out = bir_ints_get(ctx->module, ctx->ints.items + base, ctx->ints.count - base);
+    uint32_t count = ctx->ints.count - base;
+    *out = bir_ints_get(ctx->module, count ? ctx->ints.items + base : NULL, count);
     ctx->ints.count = base;
     return *out ? BIR_OK : read_fail_memory(ctx);
 }

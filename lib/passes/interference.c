@@ -41,6 +41,8 @@ struct step {
 static struct step step_of(const struct bir_liveness *live, uint32_t number)
 {
     const uint32_t *from = &live->steps.items[number];
+    if (!live->accesses.items)
+        return (struct step){ NULL, NULL };
     return (struct step){ live->accesses.items + from[0], live->accesses.items + from[1] };
 }
 

@@ -75,7 +75,7 @@ static void check_runs(const struct sample *s, uint64_t *random)
         for (int64_t x = runs[i].first; x <= runs[i].last; x++)
             members[x + MIDDLE] = true;
     }
-    ck_assert_int_eq(memcmp(members + first + MIDDLE, s->members + first + MIDDLE, (size_t)(last - first + 1)), 0);
+    ck_assert_int_eq(memcmp(&members[first + MIDDLE], &s->members[first + MIDDLE], (size_t)(last - first + 1)), 0);
 }
 
 START_TEST(sets_are_their_members)

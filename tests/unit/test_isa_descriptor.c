@@ -186,12 +186,12 @@ static void reference_pack(const struct layout_bits *layout, int rank, uint32_t 
     }
 }
 
-enum { RANDOM_OPERANDS = 100000 };
-
 START_TEST(packing_agrees_with_the_bit_tables)
 {
     uint64_t seed = 0x15A;
-    for (int round = 0; round < RANDOM_OPERANDS; round++) {
+    const int rounds = getenv("ROOST_TEST_ALL") ? 1000000 : 100000;
+    printf("random operands compared with the bit tables: %d\n", rounds);
+    for (int round = 0; round < rounds; round++) {
         const struct layout_bits *layout = &layouts[bir_random_below(&seed, N_LAYOUTS)];
         const struct isa_slot_info *info = isa_slot_info_of(layout->slot);
         uint32_t n = (uint32_t)bir_random_below(&seed, 7), used = 0;
@@ -224,7 +224,9 @@ END_TEST
 START_TEST(any_bytes_survive_decode_and_encode)
 {
     uint64_t seed = 99;
-    for (int round = 0; round < 50000; round++) {
+    const int rounds = getenv("ROOST_TEST_ALL") ? 500000 : 50000;
+    printf("random descriptors decoded and encoded again: %d\n", rounds);
+    for (int round = 0; round < rounds; round++) {
         enum isa_slot slot = (enum isa_slot)(1 + bir_random_below(&seed, ISA_SLOTS - 1));
         enum isa_generation generation = (enum isa_generation)bir_random_below(&seed, ISA_GENERATIONS);
         size_t n = isa_slot_info_of(slot)->size_bytes;
