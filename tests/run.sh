@@ -23,10 +23,11 @@ ensure_packages $packages_build $packages_test
 
 build=${ROOST_BUILD_DIR:-build}
 jobs=$(nproc)
-fuzz_seconds=8
+# The default run is repeatable: a fixed seed and number of runs. --all looks for something new.
+fuzz_limits=(-seed=1 -runs=12000 -max_total_time=30)
 export ROOST_RANDOM_MODULES=2000
 if [ "$all" = 1 ]; then
-    fuzz_seconds=120
+    fuzz_limits=(-max_total_time=120)
     export ROOST_RANDOM_MODULES=20000 ROOST_TEST_ALL=1
 fi
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
@@ -92,14 +93,15 @@ suite asan unit "unit checks, ASan+UBSan"
 say "integration tests (sanitizers)"
 suite asan integration "integration tests, ASan+UBSan"
 
-say "fuzzing, $fuzz_seconds s a target"
+say "fuzzing: ${fuzz_limits[*]}"
 fuzz_ok=0 fuzz_bad=0
 for target in "$build"/asan/tests/fuzz/fuzz_*; do
     if [ ! -f "$target" ] || [ ! -x "$target" ]; then continue; fi
     noun=$(basename "$target" | sed 's/^fuzz_//')
     work=$build/fuzz/$noun
+    [ "$keep" = 1 ] || rm -rf "$work"
     mkdir -p "$work"
-    if "$target" -max_total_time="$fuzz_seconds" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$work/" \
+    if "$target" "${fuzz_limits[@]}" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$work/" \
         "$work" "tests/fuzz/corpus/$noun" >"$build/fuzz-$noun.log" 2>&1; then
         fuzz_ok=$((fuzz_ok + 1))
         echo "fuzz_$noun: $(sed -n 's/^stat::number_of_executed_units: *//p' "$build/fuzz-$noun.log") runs"
