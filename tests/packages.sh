@@ -1,8 +1,8 @@
 # Debian 12 packages, installed when missing. Sourced by client/quickstart.sh and tests/run.sh.
 # shellcheck shell=bash disable=SC2034
 
-packages_build="gcc libc6-dev meson ninja-build pkg-config python3-minimal libuv1-dev libjansson-dev libcbor-dev liblmdb-dev \
-libhiredis-dev libsystemd-dev libxxhash-dev libsodium-dev"
+packages_build="gcc libc6-dev meson ninja-build pkg-config python3-minimal libuv1-dev libjansson-dev libcbor-dev \
+libsystemd-dev libxxhash-dev libsodium-dev"
 packages_test="check clang libclang-rt-14-dev llvm clang-format python3 binutils"
 packages_bench="redis-server valgrind mlir-14-tools"
 
