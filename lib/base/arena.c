@@ -1,15 +1,24 @@
 /*
- * Chunks form a list, newest first; allocation bumps `next` towards `end` in the newest one. Chunks come from calloc,
- * and no byte is handed out twice, so memory is zero without a memset. A block that would take more than a quarter of a
- * chunk gets a chunk of its own, linked behind the newest, so that the rest of the newest is not wasted.
+ * Chunks form a list, newest first, and are cut into pages of 16 KiB, aligned to their size; the last page of a chunk
+ * may be shorter. Allocation bumps `next` towards `end` in the open page, then opens the next one. A block that would
+ * take more than a quarter of a page gets a chunk of its own, linked behind the newest, so that the rest of the open
+ * page is not wasted. No byte is handed out twice; a page is zeroed when it is opened, so what is never used of a chunk
+ * is never touched.
  *
- * Chunks grow with the arena: half of what is reserved so far, up to 256 KiB, then an eighth, up to 1 MiB. A small
- * module wastes little, a large one makes few calls and leaves at most an eighth unused. Near the limit a chunk shrinks
- * to what the limit still admits.
+ * Each page begins with a header that names the arena and the page's number, and `pages` leads from numbers to pages:
+ * that is how a reference of four bytes is followed. A chunk of a single block is one page, however long: the block
+ * starts in its first 16 KiB, and only starts of blocks are referred to.
+ *
+ * Chunks grow with the arena: half of what is reserved so far, up to 64 KiB. A small module wastes little, a large one
+ * leaves little unused. Near the limit a chunk shrinks to what
+ * the limit still admits. Sizes leave room for the allocator's own header, so that aligned chunks can follow each other
+ * closely.
  *
  * Invariants: next and end are 8-aligned; next <= end; reserved_bytes is the sum of the chunk sizes and never above
- * limit_bytes. Under AddressSanitizer the free part of a chunk is poisoned and blocks keep a red zone between them.
+ * limit_bytes. Under AddressSanitizer the free part of a page is poisoned and blocks keep a red zone between them.
  */
+#define _POSIX_C_SOURCE 200112L /* posix_memalign: aligned_alloc wants sizes that are multiples */
+
 #include "base/arena.h"
 
 #include <assert.h>
@@ -27,28 +36,39 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #define RED_ZONE_BYTES        ((size_t)8)
+#define SLAB_BYTES            ((size_t)0) /* nothing is packed: red zones need whole words */
 #define POISON(start, size)   ASAN_POISON_MEMORY_REGION((start), (size))
 #define UNPOISON(start, size) ASAN_UNPOISON_MEMORY_REGION((start), (size))
 #else
 #define RED_ZONE_BYTES        ((size_t)0)
+#define SLAB_BYTES            ((size_t)512)
 #define POISON(start, size)   ((void)(start), (void)(size))
 #define UNPOISON(start, size) ((void)(start), (void)(size))
 #endif
 
 #define ALIGNMENT        ((size_t)8)
+#define PAGE_BYTES       ((size_t)BIR_ARENA_PAGE_BYTES)
+#define MALLOC_BYTES     ((size_t)64) /* an allocator's header and more */
 #define CHUNK_MIN_BYTES  ((size_t)4096)
-#define CHUNK_STEP_BYTES ((size_t)256 << 10)
-#define CHUNK_MAX_BYTES  ((size_t)1 << 20)
+#define CHUNK_MAX_BYTES  ((size_t)64 << 10)
+#define OWN_CHUNK_BYTES  (PAGE_BYTES / 4) /* larger blocks have a chunk of their own */
+#define PAGES_MAX        (UINT32_C(1) << (32 - BIR_REF_OFFSET_BITS))
 
 struct bir_arena_chunk {
+    struct bir_arena_page page; /* the first one */
     struct bir_arena_chunk *next;
     size_t size_bytes; /* with this header */
+    bool is_own;       /* holds one block */
 };
 
-#define HEADER_BYTES sizeof(struct bir_arena_chunk)
+#define HEADER_BYTES      sizeof(struct bir_arena_chunk)
+#define PAGE_HEADER_BYTES sizeof(struct bir_arena_page)
 
 static_assert(sizeof(struct bir_arena_chunk) % 8 == 0, "blocks start aligned");
+static_assert(sizeof(struct bir_arena_page) % 8 == 0, "blocks start aligned");
 static_assert(alignof(struct bir_arena_chunk) <= 8, "blocks start aligned");
+static_assert(BIR_ARENA_PAGE_BYTES == (uintptr_t)BIR_REF_UNIT_BYTES << BIR_REF_OFFSET_BITS,
+              "a page's blocks fit a reference");
 
 void bir_arena_init(struct bir_arena *arena, size_t limit_bytes)
 {
@@ -56,15 +76,21 @@ void bir_arena_init(struct bir_arena *arena, size_t limit_bytes)
     arena->limit_bytes = limit_bytes;
 }
 
+static void chunk_free(struct bir_arena_chunk *chunk)
+{
+    UNPOISON(chunk, chunk->size_bytes);
+    free(chunk);
+}
+
 void bir_arena_deinit(struct bir_arena *arena)
 {
     struct bir_arena_chunk *chunk = arena->chunks;
     while (chunk) {
         struct bir_arena_chunk *next = chunk->next;
-        UNPOISON(chunk, chunk->size_bytes);
-        free(chunk);
+        chunk_free(chunk);
         chunk = next;
     }
+    free(arena->pages);
     bir_arena_init(arena, arena->limit_bytes);
 }
 
@@ -78,15 +104,65 @@ static size_t block_bytes(size_t size)
     return ((size + ALIGNMENT - 1) & ~(ALIGNMENT - 1)) + RED_ZONE_BYTES;
 }
 
+/* Pages */
+
+/* Room for one more page; false on failure. */
+static bool reserve_page(struct bir_arena *arena)
+{
+    if (arena->page_count < arena->page_capacity)
+        return true;
+    if (arena->page_count >= PAGES_MAX) {
+        arena->failure = BIR_LIMIT;
+        return false;
+    }
+    uint32_t capacity = arena->page_capacity ? 2 * arena->page_capacity : 4;
+    char **pages = realloc(arena->pages, capacity * sizeof(*pages));
+    if (!pages) {
+        arena->failure = BIR_NOMEM;
+        return false;
+    }
+    arena->pages = pages;
+    arena->page_capacity = capacity;
+    return true;
+}
+
+static void number_page(struct bir_arena *arena, char *start)
+{
+    struct bir_arena_page *page = (struct bir_arena_page *)(void *)start;
+    page->arena = arena;
+    page->number = arena->page_count;
+    arena->pages[arena->page_count++] = start;
+}
+
+/* Makes the next page of the newest chunk the open one. */
+static bool open_page(struct bir_arena *arena)
+{
+    if (!reserve_page(arena))
+        return false;
+    char *start = arena->unopened;
+    size_t left = (size_t)(arena->chunk_end - start);
+    size_t size = left < PAGE_BYTES ? left : PAGE_BYTES;
+    bool is_first = start == (char *)arena->chunks;
+    size_t header = is_first ? HEADER_BYTES : PAGE_HEADER_BYTES;
+    memset(start + header, 0, size - header);
+    number_page(arena, start);
+    arena->next = start + header;
+    arena->end = arena->unopened = start + size;
+    POISON(arena->next, size - header);
+    return true;
+}
+
+/* Chunks */
+
 static size_t preferred_chunk_bytes(const struct bir_arena *arena)
 {
-    size_t half = arena->reserved_bytes / 2, eighth = arena->reserved_bytes / 8;
+    size_t half = arena->reserved_bytes / 2;
     size_t bytes = half < CHUNK_MIN_BYTES ? CHUNK_MIN_BYTES : half;
-    if (bytes > CHUNK_STEP_BYTES)
-        bytes = eighth < CHUNK_STEP_BYTES ? CHUNK_STEP_BYTES : eighth;
     if (bytes > CHUNK_MAX_BYTES)
         bytes = CHUNK_MAX_BYTES;
-    return bytes & ~(ALIGNMENT - 1);
+    if (bytes > PAGE_BYTES)
+        bytes &= ~(PAGE_BYTES - 1);
+    return (bytes - MALLOC_BYTES) & ~(ALIGNMENT - 1);
 }
 
 /* A chunk of `wanted` bytes, or less near the limit, but never below `needed`. Not linked yet. */
@@ -101,38 +177,67 @@ static struct bir_arena_chunk *chunk_new(struct bir_arena *arena, size_t wanted,
         if (wanted > left)
             wanted = left;
     }
-    struct bir_arena_chunk *chunk = calloc(1, wanted);
-    if (!chunk) {
+    void *memory;
+    if (posix_memalign(&memory, PAGE_BYTES, wanted) != 0) {
         arena->failure = BIR_NOMEM;
         return NULL;
     }
-    chunk->size_bytes = wanted;
+    struct bir_arena_chunk *chunk = memory;
+    *chunk = (struct bir_arena_chunk){ .size_bytes = wanted };
     arena->reserved_bytes += wanted;
-    POISON((char *)chunk + HEADER_BYTES, wanted - HEADER_BYTES);
     return chunk;
 }
 
-static char *alloc_from_new_chunk(struct bir_arena *arena, size_t occupied)
+static char *alloc_own_chunk(struct bir_arena *arena, size_t occupied)
 {
-    size_t preferred = preferred_chunk_bytes(arena);
     size_t needed = occupied + HEADER_BYTES;
-    bool own_chunk = needed > preferred / 4;
-    struct bir_arena_chunk *chunk = chunk_new(arena, own_chunk ? needed : preferred, needed);
+    struct bir_arena_chunk *chunk = reserve_page(arena) ? chunk_new(arena, needed, needed) : NULL;
     if (!chunk)
         return NULL;
+    chunk->is_own = true;
     char *block = (char *)chunk + HEADER_BYTES;
-    if (own_chunk && arena->chunks) {
-        chunk->next = arena->chunks->next;
-        arena->chunks->next = chunk;
-        return block;
-    }
+    memset(block, 0, occupied);
+    number_page(arena, (char *)chunk);
+    POISON(block, occupied);
+    /* behind the newest, whose pages are still in use; or as the first, with no page to open */
+    struct bir_arena_chunk **link = arena->chunks ? &arena->chunks->next : &arena->chunks;
+    chunk->next = *link;
+    *link = chunk;
+    return block;
+}
+
+static bool add_chunk(struct bir_arena *arena, size_t wanted, size_t occupied)
+{
+    struct bir_arena_chunk *chunk = chunk_new(arena, wanted, occupied + HEADER_BYTES);
+    if (!chunk)
+        return false;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
-    arena->next = block + occupied;
-    arena->end = (char *)chunk + chunk->size_bytes;
+    arena->unopened = (char *)chunk;
+    arena->chunk_end = (char *)chunk + chunk->size_bytes;
+    return true;
+}
+
+static char *alloc_from_new_page(struct bir_arena *arena, size_t occupied)
+{
+    size_t preferred = preferred_chunk_bytes(arena);
+    size_t page = preferred < PAGE_BYTES ? preferred : PAGE_BYTES;
+    bool is_large = arena->chunks ? occupied > OWN_CHUNK_BYTES : occupied + HEADER_BYTES > page / 4;
+    if (is_large || occupied + HEADER_BYTES > page)
+        return alloc_own_chunk(arena, occupied);
+    while ((size_t)(arena->end - arena->next) < occupied) {
+        if (arena->unopened == arena->chunk_end && !add_chunk(arena, preferred, occupied))
+            return NULL;
+        if (!open_page(arena))
+            return NULL;
+    }
+    char *block = arena->next;
+    arena->next += occupied;
     arena->last = block;
     return block;
 }
+
+/* Blocks */
 
 /* Apart, so that the ordinary case below needs no frame. */
 static __attribute__((noinline)) void *alloc_slowly(struct bir_arena *arena, enum bir_memory category, size_t size)
@@ -142,7 +247,7 @@ static __attribute__((noinline)) void *alloc_slowly(struct bir_arena *arena, enu
         arena->failure = BIR_LIMIT;
         return NULL;
     }
-    char *block = alloc_from_new_chunk(arena, occupied);
+    char *block = alloc_from_new_page(arena, occupied);
     if (!block)
         return NULL;
     UNPOISON(block, size);
@@ -188,6 +293,40 @@ void *bir_arena_grow(struct bir_arena *arena, enum bir_memory category, void *ol
     if (block && old_size > 0)
         memcpy(block, old, old_size);
     return block;
+}
+
+void *bir_arena_alloc_packed(struct bir_arena *arena, enum bir_memory category, size_t size)
+{
+    size_t occupied = (size + BIR_REF_UNIT_BYTES - 1) & ~(size_t)(BIR_REF_UNIT_BYTES - 1);
+    if (size == 0 || size > SLAB_BYTES / 4)
+        return bir_arena_alloc(arena, category, size);
+    if ((size_t)(arena->packed_end - arena->packed_next) < occupied) {
+        char *slab = bir_arena_alloc(arena, category, SLAB_BYTES);
+        if (!slab)
+            return NULL;
+        arena->packed_next = slab;
+        arena->packed_end = slab + SLAB_BYTES;
+    }
+    char *block = arena->packed_next;
+    arena->packed_next += occupied;
+    return block;
+}
+
+void bir_arena_release(struct bir_arena *arena, enum bir_memory category, void *block, size_t size)
+{
+    if (!block || ((uintptr_t)block & (PAGE_BYTES - 1)) != HEADER_BYTES)
+        return;
+    struct bir_arena_chunk **link = &arena->chunks;
+    while (*link && (char *)*link != (char *)block - HEADER_BYTES)
+        link = &(*link)->next;
+    struct bir_arena_chunk *chunk = *link;
+    if (!chunk || !chunk->is_own)
+        return;
+    *link = chunk->next;
+    arena->pages[chunk->page.number] = NULL;
+    arena->reserved_bytes -= chunk->size_bytes;
+    arena->used_bytes[category] -= block_bytes(size);
+    chunk_free(chunk);
 }
 
 char *bir_arena_strndup(struct bir_arena *arena, const char *text, size_t len)

@@ -1,6 +1,6 @@
 /*
- * Open addressing with linear probing over a power-of-two table that is at most half full. A slot is a pointer; the
- * string carries its hash, so growth does not hash again and a probe compares bytes only when hash and length agree.
+ * A set of strings by their bytes (base/ref_table.h). Strings lie close together and keep no hash: a probe compares
+ * length and bytes, which for names costs no more than comparing hashes first.
  *
  * The hash is seeded with the addresses of the table and its arena, which differ from run to run, so that a hostile
  * input cannot come with names that collide. Nothing iterates over the table: no output depends on the seed.
@@ -11,8 +11,6 @@
 #include "base/str.h"
 
 #include <stdio.h>
-
-#define FIRST_CAPACITY 64u
 
 void bir_strtab_init(struct bir_strtab *table, struct bir_arena *arena)
 {
@@ -25,39 +23,24 @@ static uint32_t hash_bytes(const struct bir_strtab *table, const char *text, siz
     return (uint32_t)XXH3_64bits_withSeed(text, len, table->seed);
 }
 
-/* The slot of the string, or the free slot where it belongs. The table is not empty. */
-static const struct bir_str **probe(const struct bir_strtab *table, const char *text, size_t len, uint32_t hash)
+static uint32_t hash_string(const void *user, bir_ref object)
 {
-    uint32_t mask = table->capacity - 1;
-    for (uint32_t i = hash & mask;; i = (i + 1) & mask) {
-        const struct bir_str *s = table->slots[i];
-        if (!s || (s->hash == hash && s->len == len && memcmp(s->text, text, len) == 0))
-            return &table->slots[i];
-    }
+    const struct bir_strtab *strings = user;
+    const struct bir_str *s = bir_arena_at(strings->arena, object);
+    return hash_bytes(strings, s->text, s->len);
 }
 
-static bool grow(struct bir_strtab *table)
+/* The slot of the string, or the free slot where it belongs. The table is not empty. */
+static bir_ref *probe(const struct bir_strtab *strings, const char *text, size_t len)
 {
-    uint32_t capacity = table->capacity ? table->capacity : FIRST_CAPACITY / 2;
-    if (__builtin_mul_overflow(capacity, 2u, &capacity)) {
-        table->arena->failure = BIR_LIMIT;
-        return false;
+    const struct bir_ref_table *table = &strings->table;
+    uint32_t i = bir_ref_table_first(table, hash_bytes(strings, text, len));
+    for (; table->slots[i]; i = bir_ref_table_next(table, i)) {
+        const struct bir_str *s = bir_arena_at(strings->arena, table->slots[i]);
+        if (s->len == len && memcmp(s->text, text, len) == 0)
+            break;
     }
-    const struct bir_str **slots = bir_arena_alloc_array(table->arena, BIR_MEM_TABLES, capacity, sizeof(*slots));
-    if (!slots)
-        return false;
-    for (uint32_t i = 0; i < table->capacity; i++) {
-        const struct bir_str *s = table->slots[i];
-        if (!s)
-            continue;
-        uint32_t j = s->hash & (capacity - 1);
-        while (slots[j])
-            j = (j + 1) & (capacity - 1);
-        slots[j] = s;
-    }
-    table->slots = slots;
-    table->capacity = capacity;
-    return true;
+    return &table->slots[i];
 }
 
 const struct bir_str *bir_intern(struct bir_strtab *table, const char *text, size_t len)
@@ -66,22 +49,20 @@ const struct bir_str *bir_intern(struct bir_strtab *table, const char *text, siz
         table->arena->failure = BIR_LIMIT;
         return NULL;
     }
-    if (table->count >= table->capacity / 2 && !grow(table))
+    if (!bir_ref_table_reserve(&table->table, table->arena, hash_string, table))
         return NULL;
     if (len == 0)
         text = "";
-    uint32_t hash = hash_bytes(table, text, len);
-    const struct bir_str **slot = probe(table, text, len, hash);
+    bir_ref *slot = probe(table, text, len);
     if (*slot)
-        return *slot;
-    struct bir_str *made = bir_arena_alloc(table->arena, BIR_MEM_STRINGS, sizeof(*made) + len + 1);
+        return bir_arena_at(table->arena, *slot);
+    struct bir_str *made = bir_arena_alloc_packed(table->arena, BIR_MEM_STRINGS, sizeof(*made) + len + 1);
     if (!made)
         return NULL;
     made->len = (uint32_t)len;
-    made->hash = hash;
     memcpy(made->text, text, len);
-    *slot = made;
-    table->count++;
+    *slot = bir_ref_of(made);
+    table->table.count++;
     return made;
 }
 
@@ -107,11 +88,11 @@ const struct bir_str *bir_intern_printf(struct bir_strtab *table, const char *fm
 
 const struct bir_str *bir_intern_find(const struct bir_strtab *table, const char *text, size_t len)
 {
-    if (table->count == 0 || len > UINT32_MAX - 16)
+    if (table->table.count == 0 || len > UINT32_MAX - 16)
         return NULL;
     if (len == 0)
         text = "";
-    return *probe(table, text, len, hash_bytes(table, text, len));
+    return bir_arena_at(table->arena, *probe(table, text, len));
 }
 
 int bir_str_compare(const struct bir_str *a, const struct bir_str *b)

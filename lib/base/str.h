@@ -7,18 +7,16 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/ref_table.h"
 
 struct bir_str {
     uint32_t len; /* bytes, without the terminating NUL; the text may contain NULs */
-    uint32_t hash;
     char text[];
 };
 
 struct bir_strtab {
     struct bir_arena *arena;
-    const struct bir_str **slots; /* open addressing, power of two, NULL = free */
-    uint32_t capacity;
-    uint32_t count;
+    struct bir_ref_table table;
     uint64_t seed; /* of the hash; differs from run to run, decides no output */
 };
 
@@ -36,6 +34,12 @@ const struct bir_str *bir_intern_find(const struct bir_strtab *table, const char
 
 /* Byte order (memcmp, then length): the order of keys in canonical JSON. */
 int bir_str_compare(const struct bir_str *a, const struct bir_str *b);
+
+/* By identity, so different for the same text in different tables and runs. */
+static inline uint32_t bir_str_hash(const struct bir_str *s)
+{
+    return bir_ref_hash_pointer(s);
+}
 
 static inline bool bir_str_is(const struct bir_str *s, const char *text)
 {

@@ -51,7 +51,7 @@ uint64_t bir_check_element_key(const struct bir_location *location, int64_t offs
     int64_t entry = bir_check_location_entry(location);
     int64_t row_elems = bir_check_location_row_elems(location, dtype);
     if (entry < 0 || row_elems == 0 || offset_elems < 0)
-        return ((uint64_t)location->base.name->hash << 32) + (uint64_t)offset_elems * bytes;
+        return ((uint64_t)bir_str_hash(location->base.name) << 32) + (uint64_t)offset_elems * bytes;
     uint64_t stride_bytes = (uint64_t)bir_check_partition_stride_bytes((enum bir_memory_type)location->type);
     return (uint64_t)entry + (uint64_t)(offset_elems / row_elems) * stride_bytes +
            (uint64_t)(offset_elems % row_elems) * bytes;

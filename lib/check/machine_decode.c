@@ -178,7 +178,7 @@ static enum bir_status opaque_outputs(const struct decoder *d)
 {
     struct words out;
     BIR_TRY(flatten(d, BIR_ROLE_OUT, 0, &out));
-    uint64_t key = d->inst->name ? d->inst->name->hash : 0;
+    uint64_t key = d->inst->name ? bir_str_hash(d->inst->name) : 0;
     for (unsigned i = 0; i < out.n; i++) {
         struct bir_machine_op op = { .code = BIR_MACHINE_OPAQUE, .out = out.slot[i], .imm = (int64_t)(key + i) };
         BIR_TRY(emit(d, op));
@@ -321,7 +321,7 @@ static enum bir_status decode_indirect_load(const struct decoder *d, const struc
     BIR_TRY(bir_machine_slot(m, ap->address, &op.a));
     if (!set->table_entries) {
         /* Without an offset the register is the engine address, and so the key of the place. */
-        op.imm = ap->address_is_offset ? (int64_t)((uint64_t)set->base.name->hash << 32) : 0;
+        op.imm = ap->address_is_offset ? (int64_t)((uint64_t)bir_str_hash(set->base.name) << 32) : 0;
         for (unsigned i = 0; i < out->n; i++) {
             op.out = out->slot[i];
             BIR_TRY(emit(d, op));

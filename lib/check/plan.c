@@ -36,7 +36,7 @@ static enum bir_status give_input(struct bir_plan *plan, struct bir_register *re
     for (unsigned word = 0; word < (reg->num_physical == 2 ? 2u : 1u); word++) {
         bir_machine_set(m, slot + word, 0);
         for (unsigned l = 0; word == 0 && l < BIR_MACHINE_LANES; l++)
-            m->values[slot][l] = bir_machine_data(m, reg->base.name->hash, l);
+            m->values[slot][l] = bir_machine_data(m, bir_str_hash(reg->base.name), l);
         if (watch) {
             memcpy(m->values[watch - 1 + word], m->values[slot + word], sizeof(m->values[0]));
             m->written[watch - 1 + word] = 1;

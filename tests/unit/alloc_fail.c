@@ -13,10 +13,12 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
+int __real_posix_memalign(void **block, size_t alignment, size_t size);
 void __real_free(void *block);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
+int __wrap_posix_memalign(void **block, size_t alignment, size_t size);
 void __wrap_free(void *block);
 
 static long countdown;
@@ -85,6 +87,16 @@ void *__wrap_realloc(void *old, size_t size)
     if (!block && size == 0)
         live--;
     return block;
+}
+
+int __wrap_posix_memalign(void **block, size_t alignment, size_t size)
+{
+    if (refused())
+        return ENOMEM;
+    int error = __real_posix_memalign(block, alignment, size);
+    if (error == 0)
+        counted(*block);
+    return error;
 }
 
 void __wrap_free(void *block)

@@ -1,9 +1,9 @@
 /*
  * Failing allocations on demand, for tests whose row in meson.build asks for it (third element true).
  *
- * The linker redirects malloc, calloc, realloc and free of everything linked statically into the test (our libraries
- * and the test itself) to this module; shared libraries and libc's own allocations (strdup, vasprintf) are not seen.
- * The usual loop:
+ * The linker redirects malloc, calloc, realloc, posix_memalign and free of everything linked statically into the test
+ * (our libraries and the test itself) to this module; shared libraries and libc's own allocations (strdup, vasprintf)
+ * are not seen. The usual loop:
  *
  *     for (long n = 1;; n++) {
  *         long live = alloc_live();

@@ -121,6 +121,58 @@ START_TEST(text_of_any_length_is_printed)
 }
 END_TEST
 
+START_TEST(references_lead_to_their_blocks)
+{
+    enum { BLOCKS = 5000 };
+    struct bir_arena arena;
+    bir_arena_init(&arena, 0);
+    static char *blocks[BLOCKS];
+    static bir_ref refs[BLOCKS];
+    for (size_t i = 0; i < BLOCKS; i++) {
+        bool is_packed = i % 3 == 0;
+        size_t size = i % 97 == 0 ? 20000 : 1 + i % 200;
+        blocks[i] = is_packed ? bir_arena_alloc_packed(&arena, BIR_MEM_STRINGS, size)
+                              : bir_arena_alloc(&arena, BIR_MEM_OTHER, size);
+        ck_assert_ptr_nonnull(blocks[i]);
+        ck_assert(all_zero(blocks[i], size));
+        ck_assert_uint_eq((uintptr_t)blocks[i] % (is_packed ? 4 : 8), 0);
+        memset(blocks[i], 0xA5, size);
+        refs[i] = bir_ref_of(blocks[i]);
+        ck_assert_uint_ne(refs[i], 0);
+    }
+    for (size_t i = 0; i < BLOCKS; i++) {
+        ck_assert_ptr_eq(bir_arena_at(&arena, refs[i]), blocks[i]);
+        ck_assert_ptr_eq(bir_ref_at(blocks[(i * 31) % BLOCKS], refs[i]), blocks[i]);
+    }
+    ck_assert_uint_eq(bir_ref_of(NULL), 0);
+    ck_assert_ptr_null(bir_arena_at(&arena, 0));
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(large_blocks_are_given_back)
+{
+    struct bir_arena arena;
+    bir_arena_init(&arena, 3 << 20);
+    char *kept = bir_arena_alloc(&arena, BIR_MEM_OTHER, 100000);
+    ck_assert_ptr_nonnull(kept);
+    char *small = bir_arena_alloc(&arena, BIR_MEM_OTHER, 64);
+    size_t reserved = arena.reserved_bytes, used = bir_arena_used(&arena);
+    for (int i = 0; i < 100; i++) { /* far more than the limit, if it stayed */
+        void *block = bir_arena_alloc(&arena, BIR_MEM_TABLES, 1 << 20);
+        ck_assert_ptr_nonnull(block);
+        bir_arena_release(&arena, BIR_MEM_TABLES, block, 1 << 20);
+    }
+    bir_arena_release(&arena, BIR_MEM_OTHER, small, 64); /* stays */
+    bir_arena_release(&arena, BIR_MEM_OTHER, NULL, 0);
+    ck_assert_uint_eq(arena.reserved_bytes, reserved);
+    ck_assert_uint_eq(bir_arena_used(&arena), used);
+    ck_assert_ptr_eq(bir_arena_at(&arena, bir_ref_of(kept)), kept);
+    ck_assert_ptr_eq(bir_arena_at(&arena, bir_ref_of(small)), small);
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
 static enum bir_status fill(struct bir_arena *arena)
 {
     for (size_t size = 1; size < 200000; size *= 3) {
@@ -155,7 +207,7 @@ int main(void)
     const TTest *const tests[] = {
         blocks_are_zeroed_aligned_and_apart, reserved_bytes_stay_below_limit,     huge_sizes_are_limits,
         newest_block_grows_in_place,         large_block_leaves_the_chunk_in_use, text_of_any_length_is_printed,
-        every_failed_allocation_is_survived,
+        references_lead_to_their_blocks,     large_blocks_are_given_back,         every_failed_allocation_is_survived,
     };
     return UNIT_RUN("arena", tests);
 }

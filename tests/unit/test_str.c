@@ -26,7 +26,7 @@ START_TEST(equal_bytes_give_one_string)
         first[i] = bir_intern_printf(&table, "name-%d", i);
         ck_assert_ptr_nonnull(first[i]);
     }
-    ck_assert_uint_eq(table.count, 5000);
+    ck_assert_uint_eq(table.table.count, 5000);
     for (int i = 0; i < 5000; i++) {
         char text[32];
         int len = snprintf(text, sizeof(text), "name-%d", i);
@@ -36,7 +36,7 @@ START_TEST(equal_bytes_give_one_string)
         ck_assert_uint_eq(first[i]->len, (size_t)len);
     }
     ck_assert_ptr_null(bir_intern_find(&table, "name-5000", 9));
-    ck_assert_uint_eq(table.count, 5000);
+    ck_assert_uint_eq(table.table.count, 5000);
     bir_arena_deinit(&arena);
 }
 END_TEST
@@ -90,7 +90,7 @@ START_TEST(table_of_a_full_arena_stays_usable)
     while (bir_intern_printf(&table, "another name %u", made))
         made++;
     ck_assert_int_eq(arena.failure, BIR_LIMIT);
-    ck_assert_uint_eq(table.count, made);
+    ck_assert_uint_eq(table.table.count, made);
     ck_assert_ptr_eq(bir_intern_find(&table, "first", 5), first);
     bir_arena_deinit(&arena);
 }
@@ -121,6 +121,90 @@ START_TEST(map_agrees_with_an_array)
         if (bir_map_get(&map, &keys[probe * 8]) != expected[probe])
             ck_abort_msg("step %d: key %zu has the wrong value", step, probe);
     }
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
+struct named {
+    const char *name;
+    size_t position;
+};
+
+enum { NAMED_COUNT = 300 };
+
+static struct named *named[NAMED_COUNT];
+static bool is_member[NAMED_COUNT];
+
+static void *next_named(void *user, void *previous)
+{
+    (*(size_t *)user)++;
+    for (size_t i = previous ? ((struct named *)previous)->position + 1 : 0; i < NAMED_COUNT; i++)
+        if (is_member[i])
+            return named[i];
+    return NULL;
+}
+
+static void make_named(const char *keys)
+{
+    for (size_t i = 0; i < NAMED_COUNT; i++) {
+        named[i] = BIR_NEW(&arena, BIR_MEM_OTHER, struct named);
+        ck_assert_ptr_nonnull(named[i]);
+        *named[i] = (struct named){ .name = &keys[i * 4], .position = i };
+    }
+}
+
+START_TEST(map_of_named_objects_agrees_with_an_array)
+{
+    setup();
+    static char keys[NAMED_COUNT * 4];
+    make_named(keys);
+    struct bir_map map;
+    bir_map_init_named(&map, &arena);
+    uint64_t random = 7;
+    size_t steps = 0;
+    ck_assert_ptr_null(bir_map_get(&map, keys));
+    bir_map_remove(&map, keys);
+    for (int step = 0; step < 60000; step++) {
+        size_t k = bir_random_below(&random, NAMED_COUNT);
+        if (bir_random_below(&random, 2) == 0) {
+            bir_map_remove(&map, named[k]->name);
+            is_member[k] = false;
+        } else {
+            ck_assert(bir_map_put(&map, &arena, named[k]->name, named[k]));
+            is_member[k] = true;
+        }
+        if (step % 1000 == 999)
+            bir_map_forget(&map, next_named, &steps);
+        size_t probe = bir_random_below(&random, NAMED_COUNT);
+        if (bir_map_get(&map, named[probe]->name) != (is_member[probe] ? named[probe] : NULL))
+            ck_abort_msg("step %d: name %zu has the wrong object", step, probe);
+    }
+    ck_assert_uint_ge(steps, 60); /* it did forget, and went over the objects */
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(map_that_cannot_recall_still_knows)
+{
+    static char keys[NAMED_COUNT * 4];
+    bir_arena_init(&arena, 0);
+    make_named(keys);
+    struct bir_map map;
+    size_t steps = 0;
+    for (size_t i = 0; i < NAMED_COUNT; i++)
+        is_member[i] = i % 2 == 0;
+    bir_map_init_named(&map, &arena);
+    bir_map_forget(&map, next_named, &steps);
+    arena.limit_bytes = arena.reserved_bytes; /* fill what is left */
+    while (bir_arena_alloc(&arena, BIR_MEM_OTHER, 8))
+        continue;
+    for (size_t i = 0; i < NAMED_COUNT; i++)
+        ck_assert_ptr_eq(bir_map_get(&map, named[i]->name), is_member[i] ? named[i] : NULL);
+    ck_assert(!bir_map_put(&map, &arena, named[1]->name, named[1]));
+    arena.limit_bytes = 0;
+    ck_assert(bir_map_put(&map, &arena, named[1]->name, named[1]));
+    ck_assert_ptr_eq(bir_map_get(&map, named[1]->name), named[1]);
+    ck_assert_ptr_eq(bir_map_get(&map, named[298]->name), named[298]);
     bir_arena_deinit(&arena);
 }
 END_TEST
@@ -198,9 +282,10 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        equal_bytes_give_one_string,          bytes_may_be_anything,        strings_compare_by_bytes_then_length,
-        table_of_a_full_arena_stays_usable,   map_agrees_with_an_array,     map_of_passing_keys_stays_small,
-        map_is_unchanged_when_it_cannot_grow, vector_keeps_what_was_pushed, vector_refuses_to_overflow,
+        equal_bytes_give_one_string,        bytes_may_be_anything,           strings_compare_by_bytes_then_length,
+        table_of_a_full_arena_stays_usable, map_agrees_with_an_array,        map_of_named_objects_agrees_with_an_array,
+        map_that_cannot_recall_still_knows, map_of_passing_keys_stays_small, map_is_unchanged_when_it_cannot_grow,
+        vector_keeps_what_was_pushed,       vector_refuses_to_overflow,
     };
     return UNIT_RUN("str", tests);
 }
