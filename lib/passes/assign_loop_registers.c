@@ -73,11 +73,12 @@ struct bir_register *bir_induction_register(struct pelican_axis *axis, enum bir_
     const struct bir_loop *loop = inst && inst->rare ? inst->rare->loop : NULL;
     if (axis->registers[engine] || !loop)
         return axis->registers[engine];
+    struct bir_register *found = NULL;
     for (uint32_t i = 0; i < loop->registers.count; i++) {
         if (is_induction_register(loop->registers.items[i], axis, engine))
-            axis->registers[engine] = loop->registers.items[i];
+            found = loop->registers.items[i];
     }
-    return axis->registers[engine];
+    return found;
 }
 
 static enum bir_status mint_register(struct assign *a, struct bir_loop *loop, enum bir_engine engine)
@@ -85,9 +86,9 @@ static enum bir_status mint_register(struct assign *a, struct bir_loop *loop, en
     struct bir_module *module = a->function->module;
     const struct bir_str *name = free_name(a, loop->axis, engine);
     struct bir_register *reg = name ? bir_function_add_register(a->function, name, engine, 1) : NULL;
-    if (!reg || !bir_vec_push(&module->arena, &loop->registers, reg))
+    if (!reg || !bir_vec_push(&module->arena, &loop->registers, reg) ||
+        !pelican_axis_set_register(&module->expressions, loop->axis, engine, reg))
         return bir_pass_out_of_memory(a->context, module);
-    loop->axis->registers[engine] = reg;
     a->context->stats->loop_registers++;
     a->context->stats->minted_registers++;
     return BIR_OK;
@@ -103,8 +104,12 @@ static enum bir_status assign_loop(struct assign *a, struct bir_instruction *ins
     for (unsigned e = BIR_ENGINE_POOL; e <= BIR_ENGINE_SP; e++) {
         if (!(engines & ((uintptr_t)1 << e)))
             continue;
-        if (!bir_induction_register(loop->axis, (enum bir_engine)e))
+        struct bir_register *reg = bir_induction_register(loop->axis, (enum bir_engine)e);
+        if (!reg)
             BIR_TRY(mint_register(a, loop, (enum bir_engine)e));
+        else if (!loop->axis->registers[e] &&
+                 !pelican_axis_set_register(&a->function->module->expressions, loop->axis, e, reg))
+            return bir_pass_out_of_memory(a->context, a->function->module);
     }
     return BIR_OK;
 }

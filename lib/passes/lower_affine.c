@@ -123,7 +123,9 @@ void bir_lower_affine(struct bir_emitter *e, const struct bir_affine *affine, st
     bir_emit_move_imm(e, dst, expr->u.affine.c);
     for (uint32_t i = 0; i < expr->u.affine.n_terms; i++) {
         const struct pelican_term *term = &expr->u.affine.terms[i];
-        bir_emit_alu_reg_imm(e, BIR_ALU_MULT, tmp, term->index->u.axis->registers[e->position->engine], term->coef);
+        bir_emit_alu_reg_imm(e, BIR_ALU_MULT, tmp,
+                             bir_induction_register(term->index->u.axis, (enum bir_engine)e->position->engine),
+                             term->coef);
         bir_emit_alu_reg_reg(e, BIR_ALU_ADD, dst, dst, tmp);
     }
 }

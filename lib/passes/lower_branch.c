@@ -292,7 +292,7 @@ static bool emit_entry(struct branching *b, struct shape *s, unsigned e)
     place(b, s, e, "-iv-init-");
     if (s->inst->opcode == BIR_OP_DYNAMIC_FOR_LOOP) {
         struct pelican_axis *axis = s->loop->dynamic_axis;
-        s->iv[e] = axis ? axis->registers[e] : NULL;
+        s->iv[e] = axis ? bir_induction_register(axis, (enum bir_engine)e) : NULL;
         if (!s->iv[e])
             s->iv[e] = bir_emit_mint(&b->emitter, "-iv-", e, 1);
         s->limit = bir_emit_mint(&b->emitter, "-limit-", e, 1);

@@ -6,6 +6,9 @@
  * new. Children are compared by pointer, because they come from the same set; so a lookup costs the node's own width,
  * never the size of the tree below it.
  *
+ * The addresses of an unrolled or tiled access differ in their constants alone: so affine nodes share lists of terms. A
+ * second set holds, for each list, the first node with it.
+ *
  * The hash of a runtime value depends on an address, so hashes differ from run to run. Nothing may be ordered by hash:
  * the stable order of nodes is their id, that of axes is pelican_axis.id.
  */
@@ -19,7 +22,6 @@
 #include "base/map.h"
 
 enum {
-    FIRST_CAPACITY = 64, /* slots of the set when the first node is made; a power of two */
     TERMS_ON_STACK = 16, /* affine nodes up to this width are merged without touching the arena */
 };
 
@@ -27,6 +29,9 @@ void pelican_context_init(struct pelican_context *ctx, struct bir_arena *arena)
 {
     *ctx = (struct pelican_context){ .arena = arena };
 }
+
+/* Most axes have none: they share this list. */
+static struct bir_register *const no_registers[PELICAN_ENGINES];
 
 struct pelican_axis *pelican_axis_new(struct pelican_context *ctx, const struct bir_str *name, int64_t lb, int64_t ub,
                                       int64_t stride)
@@ -38,8 +43,24 @@ struct pelican_axis *pelican_axis_new(struct pelican_context *ctx, const struct 
     axis->lb = lb;
     axis->ub = ub;
     axis->stride = stride;
+    axis->registers = no_registers;
     axis->id = ctx->next_axis_id++;
     return axis;
+}
+
+bool pelican_axis_set_register(struct pelican_context *ctx, struct pelican_axis *axis, unsigned engine,
+                               struct bir_register *reg)
+{
+    assert(engine < PELICAN_ENGINES);
+    if (axis->registers == no_registers) {
+        struct bir_register *const *own =
+            bir_arena_alloc_array(ctx->arena, BIR_MEM_EXPRESSIONS, PELICAN_ENGINES, sizeof(*own));
+        if (!own)
+            return false;
+        axis->registers = own;
+    }
+    memcpy((void *)(uintptr_t)&axis->registers[engine], &reg, sizeof(reg)); /* its own list, const to others only */
+    return true;
 }
 
 int64_t pelican_axis_trip_count(const struct pelican_axis *axis)
@@ -72,9 +93,8 @@ static uint32_t fold(uint64_t h)
     return (uint32_t)(h ^ (h >> 32));
 }
 
-static uint64_t hash_affine(uint64_t h, const struct pelican_expr *e)
+static uint64_t hash_terms(uint64_t h, const struct pelican_expr *e)
 {
-    h = mix(h, (uint64_t)e->u.affine.c, e->u.affine.n_terms);
     for (uint32_t i = 0; i < e->u.affine.n_terms; i++)
         h = mix(h, e->u.affine.terms[i].index->id, (uint64_t)e->u.affine.terms[i].coef);
     return h;
@@ -97,7 +117,7 @@ static uint32_t node_hash(const struct pelican_expr *e)
     case PELICAN_AFFINE_IV: return fold(mix(h, e->u.axis->id, 0));
     case PELICAN_RUNTIME_VALUE: return fold(mix(h, (uint64_t)(uintptr_t)e->u.reg, 0));
     case PELICAN_SHARD_ID: return fold(mix(h, (uint64_t)e->u.shard_count, 0));
-    case PELICAN_AFFINE: return fold(hash_affine(h, e));
+    case PELICAN_AFFINE: return fold(mix(hash_terms(h, e), (uint64_t)e->u.affine.c, e->u.affine.n_terms));
     case PELICAN_SUM: return fold(hash_sum(h, e));
     case PELICAN_MULT: return fold(mix(h, e->u.mult.operand->id, (uint64_t)e->u.mult.scale));
     case PELICAN_FLOOR_DIV:
@@ -109,9 +129,9 @@ static uint32_t node_hash(const struct pelican_expr *e)
     return 0;
 }
 
-static bool affine_equal(const struct pelican_expr *a, const struct pelican_expr *b)
+static bool terms_equal(const struct pelican_expr *a, const struct pelican_expr *b)
 {
-    if (a->u.affine.c != b->u.affine.c || a->u.affine.n_terms != b->u.affine.n_terms)
+    if (a->u.affine.n_terms != b->u.affine.n_terms)
         return false;
     for (uint32_t i = 0; i < a->u.affine.n_terms; i++) {
         const struct pelican_term *s = &a->u.affine.terms[i];
@@ -135,7 +155,7 @@ static bool sum_equal(const struct pelican_expr *a, const struct pelican_expr *b
 
 static bool node_equal(const struct pelican_expr *a, const struct pelican_expr *b)
 {
-    if (a->kind != b->kind || a->hash != b->hash)
+    if (a->kind != b->kind)
         return false;
     switch ((enum pelican_kind)a->kind) {
     case PELICAN_CC_GET_RANK:
@@ -144,7 +164,7 @@ static bool node_equal(const struct pelican_expr *a, const struct pelican_expr *
     case PELICAN_AFFINE_IV: return a->u.axis == b->u.axis;
     case PELICAN_RUNTIME_VALUE: return a->u.reg == b->u.reg;
     case PELICAN_SHARD_ID: return a->u.shard_count == b->u.shard_count;
-    case PELICAN_AFFINE: return affine_equal(a, b);
+    case PELICAN_AFFINE: return a->u.affine.c == b->u.affine.c && terms_equal(a, b);
     case PELICAN_SUM: return sum_equal(a, b);
     case PELICAN_MULT: return a->u.mult.operand == b->u.mult.operand && a->u.mult.scale == b->u.mult.scale;
     case PELICAN_FLOOR_DIV:
@@ -156,78 +176,109 @@ static bool node_equal(const struct pelican_expr *a, const struct pelican_expr *
     return false;
 }
 
-/* The slot that holds an equal node, or the free one where it belongs. The set is never full. */
-static const struct pelican_expr **find_slot(const struct pelican_expr **slots, uint32_t capacity,
-                                             const struct pelican_expr *e)
+/* The slot that holds an equal node, or the free one where it belongs. The set has room. */
+static bir_ref *find_node(const struct pelican_context *ctx, const struct pelican_expr *e)
 {
-    uint32_t i = e->hash & (capacity - 1);
-    while (slots[i] && !node_equal(slots[i], e))
-        i = (i + 1) & (capacity - 1);
-    return &slots[i];
+    uint32_t i = bir_ref_table_first(&ctx->nodes, node_hash(e));
+    while (ctx->nodes.slots[i] && !node_equal(bir_arena_at(ctx->arena, ctx->nodes.slots[i]), e))
+        i = bir_ref_table_next(&ctx->nodes, i);
+    return &ctx->nodes.slots[i];
 }
 
-/* Keeps the load at or below three quarters. */
-static bool make_room(struct pelican_context *ctx)
+/* The slot of a node with equal terms. */
+static bir_ref *find_terms(const struct pelican_context *ctx, const struct pelican_expr *e)
 {
-    if (ctx->capacity && ctx->count < ctx->capacity / 4 * 3)
+    uint32_t i = bir_ref_table_first(&ctx->term_lists, fold(hash_terms(0, e)));
+    while (ctx->term_lists.slots[i] && !terms_equal(bir_arena_at(ctx->arena, ctx->term_lists.slots[i]), e))
+        i = bir_ref_table_next(&ctx->term_lists, i);
+    return &ctx->term_lists.slots[i];
+}
+
+static uint32_t hash_node_of(const void *user, bir_ref object)
+{
+    const struct pelican_context *ctx = user;
+    return node_hash(bir_arena_at(ctx->arena, object));
+}
+
+static uint32_t hash_terms_of(const void *user, bir_ref object)
+{
+    const struct pelican_context *ctx = user;
+    return fold(hash_terms(0, bir_arena_at(ctx->arena, object)));
+}
+
+/* A copy of a borrowed list, or NULL. */
+static void *copy_list(struct pelican_context *ctx, const void *items, uint32_t count, size_t item_bytes)
+{
+    void *copy = bir_arena_alloc_array(ctx->arena, BIR_MEM_EXPRESSIONS, count, item_bytes);
+    if (copy)
+        memcpy(copy, items, count * item_bytes);
+    return copy;
+}
+
+/* Exchanges the borrowed terms of a new node for those of an earlier node, or for its own. */
+static bool own_terms(struct pelican_context *ctx, struct pelican_expr *e)
+{
+    if (!bir_ref_table_reserve(&ctx->term_lists, ctx->arena, hash_terms_of, ctx))
+        return false;
+    bir_ref *slot = find_terms(ctx, e);
+    if (*slot) {
+        const struct pelican_expr *first = bir_arena_at(ctx->arena, *slot);
+        e->u.affine.terms = first->u.affine.terms;
         return true;
-    if (ctx->capacity > UINT32_MAX / 2)
-        return false;
-    uint32_t capacity = ctx->capacity ? ctx->capacity * 2 : FIRST_CAPACITY;
-    const struct pelican_expr **slots =
-        bir_arena_alloc_array(ctx->arena, BIR_MEM_TABLES, capacity, sizeof(const struct pelican_expr *));
-    if (!slots)
-        return false;
-    for (uint32_t i = 0; i < ctx->capacity; i++) {
-        if (ctx->slots[i])
-            *find_slot(slots, capacity, ctx->slots[i]) = ctx->slots[i];
     }
-    ctx->slots = slots;
-    ctx->capacity = capacity;
+    e->u.affine.terms = copy_list(ctx, e->u.affine.terms, e->u.affine.n_terms, sizeof(*e->u.affine.terms));
+    if (!e->u.affine.terms)
+        return false;
+    *slot = bir_ref_of(e);
+    ctx->term_lists.count++;
     return true;
 }
 
-/* Gives a new node its own copy of a borrowed list. */
 static bool own_lists(struct pelican_context *ctx, struct pelican_expr *e)
 {
-    if (e->kind == PELICAN_AFFINE && e->u.affine.n_terms > 0) {
-        struct pelican_term *terms =
-            bir_arena_alloc_array(ctx->arena, BIR_MEM_EXPRESSIONS, e->u.affine.n_terms, sizeof *terms);
-        if (!terms)
-            return false;
-        memcpy(terms, e->u.affine.terms, e->u.affine.n_terms * sizeof *terms);
-        e->u.affine.terms = terms;
-    } else if (e->kind == PELICAN_AFFINE) {
-        e->u.affine.terms = NULL;
-    } else if (e->kind == PELICAN_SUM && e->u.sum.n_terms > 0) {
-        const struct pelican_expr **terms =
-            bir_arena_alloc_array(ctx->arena, BIR_MEM_EXPRESSIONS, e->u.sum.n_terms, sizeof *terms);
-        if (!terms)
-            return false;
-        memcpy(terms, e->u.sum.terms, e->u.sum.n_terms * sizeof *terms);
-        e->u.sum.terms = terms;
+    if (e->kind == PELICAN_AFFINE && e->u.affine.n_terms > 0)
+        return own_terms(ctx, e);
+    if (e->kind == PELICAN_SUM && e->u.sum.n_terms > 0) {
+        e->u.sum.terms = copy_list(ctx, e->u.sum.terms, e->u.sum.n_terms, sizeof(*e->u.sum.terms));
+        return e->u.sum.terms != NULL;
     }
     return true;
 }
 
-static const struct pelican_expr *intern(struct pelican_context *ctx, struct pelican_expr *candidate)
+static size_t node_bytes(enum pelican_kind kind)
+{
+    switch (kind) {
+#define PELICAN_NODE_BYTES(member) (offsetof(struct pelican_expr, u) + sizeof(((struct pelican_expr *)NULL)->u.member))
+    case PELICAN_INDIRECT_ARG: return PELICAN_NODE_BYTES(arg_id);
+    case PELICAN_AFFINE_IV: return PELICAN_NODE_BYTES(axis);
+    case PELICAN_RUNTIME_VALUE: return PELICAN_NODE_BYTES(reg);
+    case PELICAN_SHARD_ID: return PELICAN_NODE_BYTES(shard_count);
+    case PELICAN_CC_GET_RANK: return PELICAN_NODE_BYTES(rank);
+    case PELICAN_SUM: return PELICAN_NODE_BYTES(sum);
+    case PELICAN_MULT: return PELICAN_NODE_BYTES(mult);
+    default: return sizeof(struct pelican_expr);
+#undef PELICAN_NODE_BYTES
+    }
+}
+
+static const struct pelican_expr *intern(struct pelican_context *ctx, const struct pelican_expr *candidate)
 {
     ctx->overflow = false;
-    candidate->hash = node_hash(candidate);
-    if (!make_room(ctx))
+    if (!bir_ref_table_reserve(&ctx->nodes, ctx->arena, hash_node_of, ctx))
         return NULL;
-    const struct pelican_expr **slot = find_slot(ctx->slots, ctx->capacity, candidate);
+    bir_ref *slot = find_node(ctx, candidate);
     if (*slot)
-        return *slot;
-    struct pelican_expr *e = BIR_NEW(ctx->arena, BIR_MEM_EXPRESSIONS, struct pelican_expr);
+        return bir_arena_at(ctx->arena, *slot);
+    size_t bytes = node_bytes((enum pelican_kind)candidate->kind);
+    struct pelican_expr *e = bir_arena_alloc(ctx->arena, BIR_MEM_EXPRESSIONS, bytes);
     if (!e)
         return NULL;
-    *e = *candidate;
+    memcpy(e, candidate, bytes);
     if (!own_lists(ctx, e))
         return NULL;
     e->id = ctx->next_expr_id++;
-    *slot = e;
-    ctx->count++;
+    *slot = bir_ref_of(e);
+    ctx->nodes.count++;
     return e;
 }
 

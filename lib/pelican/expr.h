@@ -12,6 +12,7 @@
 #define BIR_PELICAN_EXPR_H
 
 #include "base/arena.h"
+#include "base/ref_table.h"
 #include "base/str.h"
 
 struct bir_register;    /* of lib/bir; only its identity matters here */
@@ -42,9 +43,10 @@ static inline bool pelican_kind_is_index(enum pelican_kind kind)
 struct pelican_axis {
     const struct bir_str *name;
     int64_t lb, ub, stride;
-    struct bir_instruction *loop;                    /* owner, or NULL in tests */
-    struct bir_register *registers[PELICAN_ENGINES]; /* induction register by engine, NULL until assigned */
-    uint32_t id;                                     /* creation order in the context: the stable order of axes */
+    struct bir_instruction *loop; /* owner, or NULL in tests */
+    /* Induction register by engine, NULL until assigned (pelican_axis_set_register). */
+    struct bir_register *const *registers;
+    uint32_t id; /* creation order in the context: the stable order of axes */
 };
 
 struct pelican_term {
@@ -52,10 +54,10 @@ struct pelican_term {
     int64_t coef;
 };
 
+/* A node takes only as much memory as its kind needs: copy one by its members, not as a whole. */
 struct pelican_expr {
     uint8_t kind; /* enum pelican_kind */
     bool has_runtime; /* a RUNTIME_VALUE, INDIRECT_ARG or CC_GET_RANK is below */
-    uint32_t hash;
     uint32_t id; /* creation order, for stable sorting */
     union {
         struct {
@@ -88,8 +90,8 @@ struct pelican_expr {
 
 struct pelican_context {
     struct bir_arena *arena;
-    const struct pelican_expr **slots; /* hash set */
-    uint32_t capacity, count;
+    struct bir_ref_table nodes;      /* every node */
+    struct bir_ref_table term_lists; /* of nodes: for each list of terms the affine node that had it first */
     uint32_t next_axis_id, next_expr_id;
     bool overflow; /* the last constructor that gave NULL did so for an arithmetic overflow, not for memory */
 };
@@ -99,6 +101,9 @@ void pelican_context_init(struct pelican_context *ctx, struct bir_arena *arena);
 /* A new axis, not shared even when the name is. NULL on allocation failure. */
 struct pelican_axis *pelican_axis_new(struct pelican_context *ctx, const struct bir_str *name, int64_t lb, int64_t ub,
                                       int64_t stride) BIR_MUST_CHECK;
+/* False on allocation failure. */
+bool pelican_axis_set_register(struct pelican_context *ctx, struct pelican_axis *axis, unsigned engine,
+                               struct bir_register *reg) BIR_MUST_CHECK;
 /* Trip count by bir-json.md 9.3 (both stride signs); 0 for stride 0. Saturates at INT64_MAX. */
 int64_t pelican_axis_trip_count(const struct pelican_axis *axis);
 

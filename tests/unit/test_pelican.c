@@ -391,10 +391,10 @@ START_TEST(shared_subtrees_cost_once)
     struct pelican_range r = pelican_range_of(e);
     ck_assert(r.known && r.inf <= v && v <= r.sup);
     ck_assert(pelican_is_legal_delinearised(sum2(&w, w.ivs[0], w.ivs[0]), true, true));
-    uint32_t before = w.ctx.count;
+    uint32_t before = w.ctx.nodes.count;
     const struct pelican_expr *s = pelican_simplify(&w.ctx, e);
     ck_assert_ptr_nonnull(s);
-    ck_assert_uint_lt(w.ctx.count - before, 20000);
+    ck_assert_uint_lt(w.ctx.nodes.count - before, 20000);
     int64_t u;
     ck_assert(pelican_evaluate(s, leaf_value, &w, &u));
     ck_assert_int_eq(u, v);

@@ -110,7 +110,7 @@ static void hand_counters(struct hand *h)
         struct bir_loop *loop = owner->rare->loop;
         json_t *name = json_object_get(json_object_get(h->vector, "counters"), loop->axis->name->text);
         struct bir_register *reg = hand_register(h, json_string_value(name));
-        loop->axis->registers[h->consumer->engine] = reg;
+        ck_assert(pelican_axis_set_register(&h->module->expressions, loop->axis, h->consumer->engine, reg));
         ck_assert(bir_vec_push(&h->module->arena, &loop->registers, reg));
     }
 }
