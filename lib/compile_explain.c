@@ -92,8 +92,8 @@ static bool reads_registers(const struct bir_instruction *inst)
 static void put_program(struct bir_buf *out, const struct bir_instruction *inst)
 {
     const struct bir_instruction *first = inst;
-    while (first->prev && is_emitted_for(first->prev, inst))
-        first = first->prev;
+    while (first->prev && is_emitted_for(bir_instruction_prev(first), inst))
+        first = bir_instruction_prev(first);
     if (first == inst || !reads_registers(inst))
         return;
     bir_buf_puts(out, "    addresses in registers are computed by\n");

@@ -126,9 +126,9 @@ static enum bir_status operand_symbol(struct bir_abi_space *space, const struct 
     if (!layout)
         return bir_fail(space->diags, "abi-kind", source, "kinds with a class are 1, 2, 3, 6, 7, 8 and 11", "%s %d",
                         problem, arg->kind);
-    if (!arg->parent)
+    if (!bir_argument_parent(arg))
         return bir_fail(space->diags, "abi-parent", source, NULL, "NULL Parent Instruction for Argument!");
-    const struct bir_str *name = arg->parent->name;
+    const struct bir_str *name = bir_argument_parent(arg)->name;
     struct bir_buf text;
     bir_buf_init(&text, 0);
     bir_buf_put(&text, name ? name->text : "", name ? name->len : 0);
@@ -145,7 +145,7 @@ static enum bir_status operand_symbol(struct bir_abi_space *space, const struct 
 
 static enum bir_status refer_head(struct bir_abi_space *space, const struct bir_argument *arg, struct bir_abi_ref *ref)
 {
-    return refer(space, arg->parent, BIR_ABI_SYMBOL_INSTRUCTION, arg->parent->name,
+    return refer(space, bir_argument_parent(arg), BIR_ABI_SYMBOL_INSTRUCTION, bir_argument_parent(arg)->name,
                  LIST_HEADS_OFFSET + (uint64_t)LIST_HEAD_BYTES * arg->role, ref);
 }
 
@@ -159,14 +159,9 @@ static enum bir_status refer_neighbour(struct bir_abi_space *space, const struct
 static enum bir_status describe_links(struct bir_abi_space *space, const struct bir_argument *arg, uint32_t position,
                                       struct bir_abi_operand *out)
 {
-    const struct bir_argument *head = arg->parent->heads[arg->role];
-    if (arg->next == head)
-        BIR_TRY(refer_head(space, arg, &out->next));
-    else
-        BIR_TRY(refer_neighbour(space, arg->next, position + 1, &out->next));
-    if (arg == head)
-        return refer_head(space, arg, &out->prev);
-    return refer_neighbour(space, arg->prev, position - 1, &out->prev);
+    const struct bir_argument *next = bir_argument_next(arg), *prev = bir_argument_prev(arg);
+    BIR_TRY(next ? refer_neighbour(space, next, position + 1, &out->next) : refer_head(space, arg, &out->next));
+    return prev ? refer_neighbour(space, prev, position - 1, &out->prev) : refer_head(space, arg, &out->prev);
 }
 
 /* Vectors */
@@ -357,20 +352,21 @@ static enum bir_status describe_physical(struct describer *d, const struct bir_p
                                          struct bir_abi_operand *out)
 {
     out->u.physical.offset_elems = (uint64_t)ap->offset_elems;
-    if (!ap->base.rare || !ap->base.rare->dynamic)
+    if (!bir_argument_dynamic(&ap->base))
         return BIR_OK;
     struct bir_abi_dynamic *dynamic = BIR_NEW(d->arena, BIR_MEM_OTHER, struct bir_abi_dynamic);
     if (!dynamic)
         return bir_arena_failure(d->arena);
     out->u.physical.dynamic = dynamic;
-    return describe_dynamic(d, ap->base.rare->dynamic, dynamic);
+    return describe_dynamic(d, bir_argument_dynamic(&ap->base), dynamic);
 }
 
 static enum bir_status describe_symbolic(struct describer *d, const struct bir_symbolic_ap *ap,
                                          struct bir_abi_operand *out)
 {
     out->u.symbolic.tensor_indirect_arg_id = ap->tensor_indirect_arg_id;
-    out->u.symbolic.num_tensor_indirect_indices = ap->num_tensor_indirect_indices;
+    const struct bir_argument_rare *rare = bir_argument_rare_of(&ap->base);
+    out->u.symbolic.num_tensor_indirect_indices = rare ? rare->num_tensor_indirect_indices : 0;
     struct bir_abi_expr *items = new_exprs(d, ap->n_addrs);
     if (!items)
         return bir_arena_failure(d->arena);
@@ -430,21 +426,22 @@ static enum bir_status describe_base(struct describer *d, const struct bir_argum
                                      struct bir_abi_operand *out)
 {
     struct bir_abi_space *space = d->space;
-    if (arg->parent->index > INT32_MAX)
-        return fail_range(d, "the index of the instruction", arg->parent->index);
-    out->unique_id = (int32_t)arg->parent->index;
+    if (bir_argument_parent(arg)->index > INT32_MAX)
+        return fail_range(d, "the index of the instruction", bir_argument_parent(arg)->index);
+    out->unique_id = (int32_t)bir_argument_parent(arg)->index;
     out->dtype = arg->dtype;
     out->is_output = arg->flags & BIR_ARGF_OUTPUT;
     out->active = arg->flags & BIR_ARGF_ACTIVE;
     BIR_TRY(refer_vtable(space, out->layout, out->layout->class_name, "", &out->vtable));
     BIR_TRY(describe_links(space, arg, position, out));
-    BIR_TRY(refer(space, arg->parent, BIR_ABI_SYMBOL_INSTRUCTION, arg->parent->name, 0, &out->parent));
+    BIR_TRY(refer(space, bir_argument_parent(arg), BIR_ABI_SYMBOL_INSTRUCTION, bir_argument_parent(arg)->name, 0,
+                  &out->parent));
     return refer_storage(space, arg->location, &out->location);
 }
 
 static enum bir_status describe_access(struct describer *d, const struct bir_argument *arg, struct bir_abi_operand *out)
 {
-    const struct bir_ints *shape = arg->rare ? arg->rare->access_shape : NULL;
+    const struct bir_ints *shape = bir_argument_shape(arg);
     BIR_TRY(refer_vtable(d->space, out->layout->class_name, out->layout->class_name, " (logging::SrcHandle)",
                          &out->src_handle));
     BIR_TRY(describe_pattern(d, bir_argument_pattern(arg), &out->pattern));

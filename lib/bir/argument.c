@@ -1,9 +1,13 @@
 /*
  * Operands: class table, role lists, use lists.
  *
- * A role list is circular, so its head knows its tail; heads[role] is the first operand and moves when that one is
- * removed. A use list hangs on the storage, newest first, with prev_use NULL at the head: an operand leaves it in O(1)
- * because it knows from its flags (ACTIVE, OUTPUT) which list of which storage it is on.
+ * All operands of an instruction are in one ring, ordered by the rank of their role: indirections, ins, outs, as the
+ * wire has them in canonical form, so that reading appends. inst->operands is the first and moves when that one is
+ * removed. The last of the ring is one step back, and from there the ends of each list are found by passing over the
+ * operands of higher rank, which are few. Removal, insertion at a place and replacement do not search.
+ *
+ * A use list hangs on the storage, newest first, with prev_use 0 at the head: an operand leaves it in O(1) because it
+ * knows from its flags (ACTIVE, OUTPUT) which list of which storage it is on.
  *
  * Dynamic info is shared between clones: passes that change it replace the pointer.
  */
@@ -49,54 +53,138 @@ const char *bir_role_name(enum bir_role role)
 
 /* Role lists */
 
-static void link_before(struct bir_argument *position, struct bir_argument *arg)
+static unsigned rank_of(enum bir_role role)
 {
-    arg->role = position->role;
-    arg->next = position;
-    arg->prev = position->prev;
-    position->prev->next = arg;
-    position->prev = arg;
+    static const uint8_t ranks[BIR_ROLE_COUNT] = {
+        [BIR_ROLE_INDIRECTION] = 0,
+        [BIR_ROLE_IN] = 1,
+        [BIR_ROLE_OUT] = 2,
+    };
+    return ranks[role];
+}
+
+static struct bir_argument *ring_next(const struct bir_argument *arg)
+{
+    return bir_ref_at(arg, arg->next);
+}
+
+static struct bir_argument *ring_prev(const struct bir_argument *arg)
+{
+    return bir_ref_at(arg, arg->prev);
+}
+
+/* The last operand of the ring that is not of a higher rank than role, or NULL. */
+static struct bir_argument *last_up_to(const struct bir_instruction *inst, enum bir_role role)
+{
+    if (!inst->operands)
+        return NULL;
+    struct bir_argument *first = bir_ref_at(inst, inst->operands);
+    struct bir_argument *arg = ring_prev(first);
+    while (rank_of((enum bir_role)arg->role) > rank_of(role)) {
+        if (arg == first)
+            return NULL;
+        arg = ring_prev(arg);
+    }
+    return arg;
+}
+
+struct bir_argument *bir_instruction_last(const struct bir_instruction *inst, enum bir_role role)
+{
+    struct bir_argument *last = last_up_to(inst, role);
+    return last && last->role == role ? last : NULL;
+}
+
+struct bir_argument *bir_instruction_first(const struct bir_instruction *inst, enum bir_role role)
+{
+    if (!inst->operands)
+        return NULL;
+    struct bir_argument *first = bir_ref_at(inst, inst->operands);
+    if (first->role == role)
+        return first; /* nothing of a lower rank is in front */
+    struct bir_argument *arg = bir_instruction_last(inst, role);
+    while (arg && ring_prev(arg)->role == role)
+        arg = ring_prev(arg);
+    return arg;
+}
+
+static void link_behind(struct bir_argument *position, struct bir_argument *arg)
+{
+    bir_ref self = bir_ref_of(arg);
+    arg->prev = bir_ref_of(position);
+    arg->next = position->next;
+    ring_next(position)->prev = self;
+    position->next = self;
 }
 
 void bir_argument_link(struct bir_argument *arg, enum bir_role role)
 {
-    struct bir_argument **head = &arg->parent->heads[role];
+    struct bir_instruction *inst = bir_argument_parent(arg);
+    struct bir_argument *position = last_up_to(inst, role);
     arg->role = (uint8_t)role;
-    if (*head) {
-        link_before(*head, arg); /* before the head of a circle is its end */
-    } else {
-        *head = arg;
-        arg->next = arg->prev = arg;
+    if (position) {
+        link_behind(position, arg);
+        return;
     }
+    if (inst->operands)
+        link_behind(ring_prev(bir_ref_at(inst, inst->operands)), arg);
+    else
+        arg->next = arg->prev = bir_ref_of(arg);
+    inst->operands = bir_ref_of(arg);
+}
+
+static void link_before(struct bir_argument *position, struct bir_argument *arg)
+{
+    arg->role = position->role;
+    link_behind(ring_prev(position), arg);
+    struct bir_instruction *inst = bir_argument_parent(arg);
+    if (inst->operands == bir_ref_of(position))
+        inst->operands = bir_ref_of(arg);
 }
 
 static void unlink_argument(struct bir_argument *arg)
 {
-    struct bir_argument **head = &arg->parent->heads[arg->role];
-    if (*head == arg)
-        *head = arg->next == arg ? NULL : arg->next;
-    arg->prev->next = arg->next;
-    arg->next->prev = arg->prev;
-    arg->next = arg->prev = NULL;
+    bir_ref self = bir_ref_of(arg);
+    struct bir_instruction *inst = bir_argument_parent(arg);
+    if (inst->operands == self)
+        inst->operands = arg->next == self ? 0 : arg->next;
+    ring_prev(arg)->next = arg->next;
+    ring_next(arg)->prev = arg->prev;
+    arg->next = arg->prev = 0;
+}
+
+/* n_addrs: address expressions of a symbolic_ap, else 0. */
+static size_t operand_bytes(enum bir_argument_kind kind, uint32_t n_addrs)
+{
+    const struct bir_argument_class *class = bir_argument_class_of(kind);
+    assert(class && (n_addrs == 0 || kind == BIR_ARG_SYMBOLIC_AP));
+    return class->size_bytes + n_addrs * sizeof(const struct pelican_expr *);
 }
 
 static struct bir_argument *make(struct bir_module *module, struct bir_instruction *inst, enum bir_argument_kind kind,
-                                 enum bir_dtype dtype)
+                                 enum bir_dtype dtype, uint32_t n_addrs)
 {
-    const struct bir_argument_class *class = bir_argument_class_of(kind);
-    assert(class && inst);
-    struct bir_argument *arg = bir_arena_alloc(&module->arena, BIR_MEM_ARGUMENTS, class->size_bytes);
+    size_t bytes = operand_bytes(kind, n_addrs);
+    struct bir_argument *arg = bir_arena_alloc(&module->arena, BIR_MEM_ARGUMENTS, bytes);
     if (!arg)
         return NULL;
     arg->kind = (uint8_t)kind;
     arg->dtype = (uint8_t)dtype;
     arg->source_offset = BIR_NO_SOURCE;
-    arg->parent = inst;
-    if (kind == BIR_ARG_SYMBOLIC_AP)
+    arg->parent = bir_ref_of(inst);
+    if (kind == BIR_ARG_SYMBOLIC_AP) {
         ((struct bir_symbolic_ap *)arg)->tensor_indirect_arg_id = -1;
+        ((struct bir_symbolic_ap *)arg)->n_addrs = n_addrs;
+    }
     if (kind == BIR_ARG_REGISTER_AP)
         ((struct bir_register_ap *)arg)->const_sub_tensor_id = -1;
     return arg;
+}
+
+size_t bir_argument_bytes(const struct bir_argument *arg)
+{
+    bool is_symbolic = arg->kind == BIR_ARG_SYMBOLIC_AP;
+    return operand_bytes((enum bir_argument_kind)arg->kind,
+                         is_symbolic ? ((const struct bir_symbolic_ap *)arg)->n_addrs : 0);
 }
 
 static bool is_immediate(enum bir_argument_kind kind)
@@ -104,28 +192,60 @@ static bool is_immediate(enum bir_argument_kind kind)
     return bir_argument_class_of(kind)->is_immediate;
 }
 
-struct bir_argument *bir_argument_new(struct bir_module *module, struct bir_instruction *inst,
-                                      enum bir_argument_kind kind, enum bir_role role, enum bir_dtype dtype)
+struct bir_argument *bir_argument_new_last(struct bir_module *module, struct bir_instruction *inst,
+                                           enum bir_argument_kind kind, enum bir_role role, uint32_t n_addrs)
 {
-    struct bir_argument *arg = make(module, inst, kind, dtype);
+    assert(inst);
+    struct bir_argument *arg = make(module, inst, kind, BIR_DTYPE_UINT8, n_addrs);
     if (arg)
         bir_argument_link(arg, is_immediate(kind) ? BIR_ROLE_IN : role);
     return arg;
 }
 
+struct bir_argument *bir_argument_new_behind(struct bir_module *module, struct bir_argument *position,
+                                             enum bir_argument_kind kind, uint32_t n_addrs)
+{
+    struct bir_argument *arg = make(module, bir_argument_parent(position), kind, BIR_DTYPE_UINT8, n_addrs);
+    if (!arg)
+        return NULL;
+    arg->role = position->role;
+    link_behind(position, arg);
+    return arg;
+}
+
+struct bir_argument *bir_argument_new(struct bir_module *module, struct bir_instruction *inst,
+                                      enum bir_argument_kind kind, enum bir_role role, enum bir_dtype dtype)
+{
+    struct bir_argument *arg = bir_argument_new_last(module, inst, kind, role, 0);
+    if (arg)
+        arg->dtype = (uint8_t)dtype;
+    return arg;
+}
+
+struct bir_symbolic_ap *bir_symbolic_ap_new(struct bir_module *module, struct bir_instruction *inst, enum bir_role role,
+                                            enum bir_dtype dtype, const struct pelican_expr *const *addrs,
+                                            uint32_t n_addrs)
+{
+    struct bir_argument *arg = bir_argument_new_last(module, inst, BIR_ARG_SYMBOLIC_AP, role, n_addrs);
+    if (!arg)
+        return NULL;
+    struct bir_symbolic_ap *ap = (struct bir_symbolic_ap *)arg;
+    arg->dtype = (uint8_t)dtype;
+    if (n_addrs > 0)
+        memcpy(ap->addrs, addrs, n_addrs * sizeof(*addrs));
+    return ap;
+}
+
 struct bir_argument *bir_argument_new_before(struct bir_module *module, struct bir_argument *position,
                                              enum bir_argument_kind kind, enum bir_dtype dtype)
 {
-    struct bir_argument *arg = make(module, position->parent, kind, dtype);
+    struct bir_argument *arg = make(module, bir_argument_parent(position), kind, dtype, 0);
     if (!arg)
         return NULL;
-    if (is_immediate(kind) && position->role != BIR_ROLE_IN) {
+    if (is_immediate(kind) && position->role != BIR_ROLE_IN)
         bir_argument_link(arg, BIR_ROLE_IN);
-        return arg;
-    }
-    link_before(position, arg);
-    if (arg->parent->heads[arg->role] == position)
-        arg->parent->heads[arg->role] = arg;
+    else
+        link_before(position, arg);
     return arg;
 }
 
@@ -140,10 +260,14 @@ static void deregister(struct bir_argument *arg)
 {
     if (!(arg->flags & BIR_ARGF_ACTIVE))
         return;
-    *(arg->prev_use ? &arg->prev_use->next_use : use_head(arg)) = arg->next_use;
-    if (arg->next_use)
-        arg->next_use->prev_use = arg->prev_use;
-    arg->next_use = arg->prev_use = NULL;
+    struct bir_argument *next = bir_argument_next_use(arg);
+    if (arg->prev_use)
+        ((struct bir_argument *)bir_ref_at(arg, arg->prev_use))->next_use = arg->next_use;
+    else
+        *use_head(arg) = next;
+    if (next)
+        next->prev_use = arg->prev_use;
+    arg->next_use = arg->prev_use = 0;
     arg->flags &= (uint8_t)~BIR_ARGF_ACTIVE;
 }
 
@@ -155,9 +279,9 @@ void bir_argument_set_location(struct bir_argument *arg, struct bir_storage *loc
     if (!location || !active)
         return;
     struct bir_argument **head = use_head(arg);
-    arg->next_use = *head;
+    arg->next_use = bir_ref_of(*head);
     if (*head)
-        (*head)->prev_use = arg;
+        (*head)->prev_use = bir_ref_of(arg);
     *head = arg;
     arg->flags |= BIR_ARGF_ACTIVE;
 }
@@ -175,8 +299,6 @@ void bir_argument_replace(struct bir_argument *old, struct bir_argument *with)
     assert(old->role == BIR_ROLE_IN || !is_immediate((enum bir_argument_kind)with->kind));
     unlink_argument(with);
     link_before(old, with);
-    if (with->parent->heads[with->role] == old)
-        with->parent->heads[with->role] = with;
     bir_argument_remove(old);
     bool is_output = with->role == BIR_ROLE_OUT;
     if (with->location && is_output != !!(with->flags & BIR_ARGF_OUTPUT))
@@ -185,19 +307,26 @@ void bir_argument_replace(struct bir_argument *old, struct bir_argument *with)
 
 struct bir_argument_rare *bir_argument_need_rare(struct bir_module *module, struct bir_argument *arg)
 {
-    if (!arg->rare)
-        arg->rare = BIR_NEW(&module->arena, BIR_MEM_ARGUMENTS, struct bir_argument_rare);
-    return arg->rare;
+    const struct bir_argument_rare *rare = bir_argument_rare_of(arg);
+    if (!rare || rare->shared) {
+        struct bir_argument_rare *own = BIR_NEW(&module->arena, BIR_MEM_ARGUMENTS, struct bir_argument_rare);
+        if (!own)
+            return NULL;
+        if (rare)
+            *own = *rare;
+        own->shared = false;
+        arg->rare = bir_ref_of(own);
+    }
+    return bir_ref_at(arg, arg->rare); /* its own: const to readers only */
 }
 
 /* Queries */
 
 struct bir_argument *bir_instruction_argument(const struct bir_instruction *inst, enum bir_role role, uint32_t i)
 {
-    struct bir_argument *head = inst->heads[role];
-    struct bir_argument *arg = head;
+    struct bir_argument *arg = bir_instruction_first(inst, role);
     for (; arg && i > 0; i--)
-        arg = arg->next == head ? NULL : arg->next;
+        arg = bir_argument_next(arg);
     return arg;
 }
 
@@ -212,7 +341,7 @@ uint32_t bir_instruction_argument_count(const struct bir_instruction *inst, enum
 uint32_t bir_argument_position(const struct bir_argument *arg)
 {
     uint32_t position = 0;
-    for (const struct bir_argument *a = arg->parent->heads[arg->role]; a != arg; a = a->next)
+    for (const struct bir_argument *a = arg; (a = bir_argument_prev(a));)
         position++;
     return position;
 }

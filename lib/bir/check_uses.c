@@ -39,21 +39,39 @@ static bool check_argument(struct check *c, const struct bir_instruction *inst, 
     const struct bir_argument_class *class = bir_argument_class_of((enum bir_argument_kind)arg->kind);
     if (!class)
         return fail(c, "an operand has a kind without class");
-    if (arg->parent != inst || arg->role != role)
+    if (bir_argument_parent(arg) != inst || arg->role != role)
         return fail(c, "an operand does not know its instruction or list");
-    if (arg->next->prev != arg || arg->prev->next != arg)
-        return fail(c, "a role list is broken");
     if (class->is_immediate && role != BIR_ROLE_IN)
         return fail(c, "an immediate is outside ins");
     return check_binding(c, arg, class);
 }
 
+/* The links of the ring, and that every operand of it is found by its list. */
+static bool check_ring(struct check *c, const struct bir_instruction *inst)
+{
+    uint64_t in_ring = 0, in_lists = 0;
+    const struct bir_argument *first = inst->operands ? bir_ref_at(inst, inst->operands) : NULL;
+    for (const struct bir_argument *arg = first; arg;) {
+        const struct bir_argument *next = bir_ref_at(arg, arg->next);
+        if (!next || next->prev != bir_ref_of(arg))
+            return fail(c, "a role list is broken");
+        in_ring++;
+        arg = next == first ? NULL : next;
+    }
+    for (enum bir_role role = BIR_ROLE_IN; role < BIR_ROLE_COUNT; role++)
+        in_lists += bir_instruction_argument_count(inst, role);
+    return in_ring == in_lists || fail(c, "the operands of an instruction are out of order");
+}
+
 static bool check_instruction(struct check *c, const struct bir_instruction *inst)
 {
     const struct bir_block *block = inst->block;
-    if (!block || *(inst->prev ? &inst->prev->next : &block->first) != inst ||
-        *(inst->next ? &inst->next->prev : &block->last) != inst)
+    const struct bir_instruction *prev = bir_instruction_prev(inst);
+    if (!block || *(prev ? &prev->next : &block->first) != inst ||
+        (inst->next ? bir_instruction_prev(inst->next) : block->last) != inst)
         return fail(c, "an instruction list is broken");
+    if (!check_ring(c, inst))
+        return false;
     for (enum bir_role role = BIR_ROLE_IN; role < BIR_ROLE_COUNT; role++)
         BIR_EACH_ARGUMENT (arg, inst, role)
             if (!check_argument(c, inst, arg, role))
@@ -75,8 +93,8 @@ static bool check_use_list(struct check *c, const struct bir_storage *storage, c
                            bool is_writers)
 {
     const struct bir_argument *prev = NULL;
-    for (const struct bir_argument *arg = head; arg; prev = arg, arg = arg->next_use) {
-        if (arg->prev_use != prev)
+    for (const struct bir_argument *arg = head; arg; prev = arg, arg = bir_argument_next_use(arg)) {
+        if (arg->prev_use != bir_ref_of(prev))
             return fail(c, "a use list is broken");
         if (arg->location != storage || !(arg->flags & BIR_ARGF_ACTIVE) ||
             !!(arg->flags & BIR_ARGF_OUTPUT) != is_writers)

@@ -1,10 +1,10 @@
 /*
  * Hash-consing: equal lists are one object.
  *
- * The three kinds of list begin alike (count, hash), so one open-addressing table of pointers serves each; it is at
- * most half full. Two lists are equal when their items are equal byte for byte. Property items have padding, so they
- * are normalised (padding zero, sorted by key) before anything looks at their bytes; floats compare by their bits,
- * which keeps -0.0 and 0.0 apart as the wire does.
+ * The kinds of list begin alike (count, hash), so one kind of table (base/ref_table.h) serves each; a record that is
+ * shared is a list of one item. Two lists are equal when their items are equal byte for byte. Items with padding are
+ * normalised (padding zero, properties sorted by key) before anything looks at their bytes; floats compare by their
+ * bits, which keeps -0.0 and 0.0 apart as the wire does.
  *
  * Hashes are seeded with an address, as in base/str.c: no input can aim at collisions, and nothing iterates.
  */
@@ -20,15 +20,9 @@ struct list_head {
     uint32_t hash;
 };
 
-struct list_table {
-    struct list_head **slots;
-    uint32_t capacity;
-    uint32_t count;
-};
-
 struct bir_cons {
     struct bir_arena *arena;
-    struct list_table patterns, ints, props;
+    struct bir_ref_table patterns, ints, axes, props, instruction_rares, argument_rares;
 };
 
 /* What find_or_make needs to know of a list: its items' bytes stand behind the head. */
@@ -41,9 +35,9 @@ struct candidate {
 
 _Static_assert(offsetof(struct bir_pattern, pairs) == sizeof(struct list_head), "items follow the head");
 _Static_assert(offsetof(struct bir_ints, items) == sizeof(struct list_head), "items follow the head");
+_Static_assert(offsetof(struct bir_axes, items) == sizeof(struct list_head), "items follow the head");
 _Static_assert(offsetof(struct bir_props, items) == sizeof(struct list_head), "items follow the head");
 
-#define FIRST_CAPACITY       64u
 #define INSERTION_SORT_COUNT 16u /* beyond it qsort */
 
 struct bir_cons *bir_cons_new(struct bir_arena *arena)
@@ -54,27 +48,10 @@ struct bir_cons *bir_cons_new(struct bir_arena *arena)
     return cons;
 }
 
-static bool grow(struct bir_cons *cons, struct list_table *table)
+static uint32_t hash_of(const void *user, bir_ref object)
 {
-    uint32_t capacity = table->capacity ? table->capacity : FIRST_CAPACITY / 2;
-    if (__builtin_mul_overflow(capacity, 2u, &capacity)) {
-        cons->arena->failure = BIR_LIMIT;
-        return false;
-    }
-    struct list_head **slots = bir_arena_alloc_array(cons->arena, BIR_MEM_TABLES, capacity, sizeof(*slots));
-    if (!slots)
-        return false;
-    for (uint32_t i = 0; i < table->capacity; i++) {
-        if (!table->slots[i])
-            continue;
-        uint32_t j = table->slots[i]->hash & (capacity - 1);
-        while (slots[j])
-            j = (j + 1) & (capacity - 1);
-        slots[j] = table->slots[i];
-    }
-    table->slots = slots;
-    table->capacity = capacity;
-    return true;
+    const struct bir_cons *cons = user;
+    return ((const struct list_head *)bir_arena_at(cons->arena, object))->hash;
 }
 
 static bool is_candidate(const struct list_head *list, const struct candidate *c, uint32_t hash)
@@ -84,15 +61,17 @@ static bool is_candidate(const struct list_head *list, const struct candidate *c
     return c->bytes == 0 || memcmp(list + 1, c->items, c->bytes) == 0;
 }
 
-static const void *find_or_make(struct bir_cons *cons, struct list_table *table, const struct candidate *c)
+static const void *find_or_make(struct bir_cons *cons, struct bir_ref_table *table, const struct candidate *c)
 {
-    if (table->count >= table->capacity / 2 && !grow(cons, table))
+    if (!bir_ref_table_reserve(table, cons->arena, hash_of, cons))
         return NULL;
     uint32_t hash = (uint32_t)XXH3_64bits_withSeed(c->items, c->bytes, (uint64_t)(uintptr_t)cons);
-    uint32_t i = hash & (table->capacity - 1);
-    for (; table->slots[i]; i = (i + 1) & (table->capacity - 1))
-        if (is_candidate(table->slots[i], c, hash))
-            return table->slots[i];
+    uint32_t i = bir_ref_table_first(table, hash);
+    for (; table->slots[i]; i = bir_ref_table_next(table, i)) {
+        const struct list_head *list = bir_arena_at(cons->arena, table->slots[i]);
+        if (is_candidate(list, c, hash))
+            return list;
+    }
     struct list_head *made = bir_arena_alloc(cons->arena, c->category, sizeof(*made) + c->bytes);
     if (!made)
         return NULL;
@@ -100,13 +79,13 @@ static const void *find_or_make(struct bir_cons *cons, struct list_table *table,
     made->hash = hash;
     if (c->bytes > 0)
         memcpy(made + 1, c->items, c->bytes);
-    table->slots[i] = made;
+    table->slots[i] = bir_ref_of(made);
     table->count++;
     return made;
 }
 
 /* A list of count items, or NULL with the arena's failure set when the byte count overflows. */
-static const void *get_list(struct bir_cons *cons, struct list_table *table, const void *items, uint32_t count,
+static const void *get_list(struct bir_cons *cons, struct bir_ref_table *table, const void *items, uint32_t count,
                             size_t item_bytes, enum bir_memory category)
 {
     struct candidate c = { .items = count > 0 ? items : "", .count = count, .category = category };
@@ -125,6 +104,40 @@ const struct bir_pattern *bir_pattern_get(struct bir_module *module, const struc
 const struct bir_ints *bir_ints_get(struct bir_module *module, const int64_t *items, uint32_t count)
 {
     return get_list(module->cons, &module->cons->ints, items, count, sizeof(*items), BIR_MEM_PROPERTIES);
+}
+
+const struct bir_axes *bir_axes_get(struct bir_module *module, struct pelican_axis *const *items, uint32_t count)
+{
+    return get_list(module->cons, &module->cons->axes, items, count, sizeof(*items), BIR_MEM_INSTRUCTIONS);
+}
+
+const struct bir_instruction_rare *bir_instruction_rare_get(struct bir_module *module,
+                                                            const struct bir_instruction_rare *rare)
+{
+    struct bir_instruction_rare clean;
+    memset(&clean, 0, sizeof(clean));
+    clean.debug = rare->debug;
+    clean.loopnest = rare->loopnest;
+    clean.scheduled_start = rare->scheduled_start;
+    clean.scheduled_end = rare->scheduled_end;
+    clean.engine_id = rare->engine_id;
+    clean.shared = true;
+    const struct list_head *list =
+        get_list(module->cons, &module->cons->instruction_rares, &clean, 1, sizeof(clean), BIR_MEM_INSTRUCTIONS);
+    return list ? (const struct bir_instruction_rare *)(const void *)(list + 1) : NULL;
+}
+
+const struct bir_argument_rare *bir_argument_rare_get(struct bir_module *module, const struct bir_argument_rare *rare)
+{
+    struct bir_argument_rare clean;
+    memset(&clean, 0, sizeof(clean));
+    clean.access_shape = rare->access_shape;
+    clean.props = rare->props;
+    clean.num_tensor_indirect_indices = rare->num_tensor_indirect_indices;
+    clean.shared = true;
+    const struct list_head *list =
+        get_list(module->cons, &module->cons->argument_rares, &clean, 1, sizeof(clean), BIR_MEM_ARGUMENTS);
+    return list ? (const struct bir_argument_rare *)(const void *)(list + 1) : NULL;
 }
 
 /* The same property with every byte defined. */

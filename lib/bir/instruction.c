@@ -6,7 +6,7 @@
  * learns its function and depth when its owner is linked.
  *
  * What few instructions have sits in `rare`; a clone copies it deeply as far as it is mutable (lists, sync records)
- * and shares what is immutable (strings, property lists, expressions).
+ * and shares what is immutable (strings, property lists, expressions, shared `rare` records).
  */
 #include "bir/instruction.h"
 
@@ -55,10 +55,13 @@ static void link_between(struct bir_block *block, struct bir_instruction *prev, 
 {
     assert(!inst->block);
     inst->block = block;
-    inst->prev = prev;
+    inst->prev = bir_ref_of(prev);
     inst->next = next;
     *(prev ? &prev->next : &block->first) = inst;
-    *(next ? &next->prev : &block->last) = inst;
+    if (next)
+        next->prev = bir_ref_of(inst);
+    else
+        block->last = inst;
     block->count++;
     adopt_region(inst);
 }
@@ -87,7 +90,7 @@ void bir_block_append(struct bir_block *block, struct bir_instruction *inst)
 
 void bir_instruction_insert_before(struct bir_instruction *position, struct bir_instruction *inst)
 {
-    link_between(position->block, position->prev, inst, position);
+    link_between(position->block, bir_instruction_prev(position), inst, position);
     enter_name(inst);
 }
 
@@ -103,10 +106,15 @@ void bir_instruction_unlink(struct bir_instruction *inst)
     struct bir_function *function = bir_instruction_function(inst);
     if (function && inst->name && bir_map_get(&function->instructions, inst->name) == inst)
         bir_map_remove(&function->instructions, inst->name);
-    *(inst->prev ? &inst->prev->next : &block->first) = inst->next;
-    *(inst->next ? &inst->next->prev : &block->last) = inst->prev;
+    struct bir_instruction *prev = bir_instruction_prev(inst);
+    *(prev ? &prev->next : &block->first) = inst->next;
+    if (inst->next)
+        inst->next->prev = inst->prev;
+    else
+        block->last = prev;
     block->count--;
-    inst->prev = inst->next = NULL;
+    inst->prev = 0;
+    inst->next = NULL;
     inst->block = NULL;
 }
 
@@ -121,10 +129,30 @@ void bir_instruction_drop_uses(struct bir_instruction *inst)
 
 struct bir_instruction_rare *bir_instruction_need_rare(struct bir_module *module, struct bir_instruction *inst)
 {
-    if (!inst->rare)
-        inst->rare = BIR_NEW(&module->arena, BIR_MEM_INSTRUCTIONS, struct bir_instruction_rare);
-    return inst->rare;
+    if (!inst->rare || inst->rare->shared) {
+        struct bir_instruction_rare *own = BIR_NEW(&module->arena, BIR_MEM_INSTRUCTIONS, struct bir_instruction_rare);
+        if (!own)
+            return NULL;
+        if (inst->rare)
+            *own = *inst->rare;
+        own->shared = false;
+        inst->rare = own;
+    }
+    return (struct bir_instruction_rare *)(uintptr_t)inst->rare; /* its own: const to readers only */
 }
+
+bool bir_instruction_set_engine_id(struct bir_module *module, struct bir_instruction *inst, uint32_t engine_id)
+{
+    if (engine_id == bir_instruction_engine_id(inst))
+        return true;
+    struct bir_instruction_rare *rare = bir_instruction_need_rare(module, inst);
+    if (rare)
+        rare->engine_id = engine_id;
+    return rare != NULL;
+}
+
+/* Bounds of the loops that are not dynamic. */
+static const struct pelican_expr *const no_bounds[BIR_LOOP_BOUNDS];
 
 struct bir_loop *bir_instruction_need_loop(struct bir_module *module, struct bir_instruction *inst)
 {
@@ -135,6 +163,7 @@ struct bir_loop *bir_instruction_need_loop(struct bir_module *module, struct bir
     if (!rare->loop)
         return NULL;
     rare->loop->region.owner = inst;
+    rare->loop->dynamic_bounds = no_bounds;
     if (inst->block)
         adopt_region(inst);
     return rare->loop;
@@ -166,19 +195,12 @@ static bool copy_items(struct bir_arena *arena, const void *items, uint32_t coun
 
 static bool clone_edges(struct bir_module *module, const struct bir_instruction *from, struct bir_instruction *to)
 {
-    if (!from->edges)
-        return true;
-    to->edges = BIR_NEW(&module->arena, BIR_MEM_INSTRUCTIONS, struct bir_edges);
-    if (!to->edges)
+    const struct bir_edges *edges = bir_instruction_edges(from);
+    if (edges && !bir_instruction_reserve_edges(module, to, edges->count))
         return false;
-    for (int i = 0; i < BIR_EDGES_COUNT; i++) {
-        void *items;
-        uint32_t count = from->edges->list[i].count;
-        if (!copy_items(&module->arena, from->edges->list[i].items, count, sizeof(struct bir_edge), &items))
+    BIR_EACH_EDGE (edge, from)
+        if (!bir_instruction_push_edge(module, to, *edge))
             return false;
-        to->edges->list[i].items = items;
-        to->edges->list[i].count = to->edges->list[i].capacity = count;
-    }
     return true;
 }
 
@@ -200,17 +222,15 @@ static bool clone_sync(struct bir_module *module, const struct bir_sync *from, s
 
 static bool clone_rare(struct bir_module *module, const struct bir_instruction *from, struct bir_instruction *to)
 {
-    if (!from->rare)
+    if (!from->rare || from->rare->shared) {
+        to->rare = from->rare;
         return true;
+    }
     struct bir_instruction_rare *rare = bir_instruction_need_rare(module, to);
-    void *axes;
-    if (!rare || !copy_items(&module->arena, from->rare->loopnest.items, from->rare->loopnest.count,
-                             sizeof(struct pelican_axis *), &axes))
+    if (!rare)
         return false;
     *rare = *from->rare;
     rare->loop = NULL;
-    rare->loopnest.items = axes;
-    rare->loopnest.capacity = rare->loopnest.count;
     if (rare->texts) {
         rare->texts = BIR_NEW(&module->arena, BIR_MEM_INSTRUCTIONS, struct bir_instruction_texts);
         if (!rare->texts)
@@ -223,24 +243,25 @@ static bool clone_rare(struct bir_module *module, const struct bir_instruction *
 /* The copy of one operand at the end of the same list of `to`, registered like the original. */
 static bool clone_argument(struct bir_module *module, const struct bir_argument *from, struct bir_instruction *to)
 {
-    size_t size = bir_argument_class_of((enum bir_argument_kind)from->kind)->size_bytes;
+    size_t size = bir_argument_bytes(from);
     struct bir_argument *arg = bir_arena_alloc(&module->arena, BIR_MEM_ARGUMENTS, size);
     if (!arg)
         return false;
     memcpy(arg, from, size);
-    arg->parent = to;
-    arg->next_use = arg->prev_use = NULL;
+    arg->parent = bir_ref_of(to);
+    arg->next_use = arg->prev_use = 0;
     arg->location = NULL;
     arg->flags &= (uint8_t)~BIR_ARGF_ACTIVE;
     bir_argument_link(arg, (enum bir_role)from->role);
     if (from->location)
         bir_argument_set_location(arg, from->location, from->flags & BIR_ARGF_OUTPUT, from->flags & BIR_ARGF_ACTIVE);
-    if (!from->rare)
+    const struct bir_argument_rare *source = bir_argument_rare_of(from);
+    if (!source || source->shared)
         return true;
-    arg->rare = NULL;
+    arg->rare = 0;
     struct bir_argument_rare *rare = bir_argument_need_rare(module, arg);
     if (rare)
-        *rare = *from->rare;
+        *rare = *source;
     return rare != NULL;
 }
 
@@ -263,7 +284,6 @@ struct bir_instruction *bir_instruction_clone(struct bir_module *module, const s
     copy->engine = inst->engine;
     copy->origin = inst->origin;
     copy->source_offset = inst->source_offset;
-    copy->engine_id = inst->engine_id;
     copy->props = inst->props;
     if (clone_edges(module, inst, copy) && clone_rare(module, inst, copy) && clone_arguments(module, inst, copy))
         return copy;

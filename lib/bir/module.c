@@ -60,6 +60,10 @@ struct bir_function *bir_function_new(struct bir_module *module, const struct bi
     function->is_nki = is_nki;
     function->attributes = no_attributes;
     function->body.function = function;
+    bir_map_init_named(&function->instructions, &module->arena);
+    bir_map_init_named(&function->sets, &module->arena);
+    bir_map_init_named(&function->locations, &module->arena);
+    bir_map_init_named(&function->registers, &module->arena);
     if (is_nki) {
         append_function(&module->nki_functions, &module->nki_functions_last, function);
         module->nki_functions_present = true;

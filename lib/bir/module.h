@@ -3,12 +3,14 @@
  *
  * One arena owns everything (no per-object free). Cross references are names on the wire and pointers here. Objects are compact,
  * because dumps hold millions: what most objects do not have sits behind one pointer (`rare`), and what many objects have alike is
- * hash-consed and shared (strings, patterns, property lists, expressions).
+ * hash-consed and shared (strings, patterns, property lists, expressions, most `rare` records). Links that only functions of this
+ * header follow are references of four bytes (bir_ref, base/arena.h).
  *
  * Units: *_elems are elements of the operand's dtype, *_bytes are bytes, partitions count SBUF/PSUM rows. See bir-json.md section 8.4.
  *
  * Invariants (bir_module_check_uses proves 3 in debug builds and tests):
- *  1. Every instruction is in exactly one block's list, every operand in exactly one role list of its instruction.
+ *  1. Every instruction is in exactly one block's list, every operand in exactly one role list of its instruction. The role lists
+ *     are stretches of one ring of operands: indirections, ins, outs.
  *  2. Immediates are in ins, whatever array they were written in.
  *  3. An operand with a location is on that storage's writer list when it is an output, else on its reader list, once; an
  *     operand without location is on none. Rebinding deregisters first.
@@ -75,6 +77,13 @@ struct bir_pattern {
     struct bir_pair pairs[];
 };
 
+/* Axes, outermost first, hash-consed. */
+struct bir_axes {
+    uint32_t count;
+    uint32_t hash;
+    struct pelican_axis *items[];
+};
+
 /* A list of integers (access_shape, dims, tensor_shape), hash-consed too. */
 struct bir_ints {
     uint32_t count;
@@ -92,12 +101,12 @@ struct bir_function;
 struct bir_block;
 
 struct bir_storage {
+    const struct bir_str *name; /* first: it is the key of the function's maps */
     uint8_t tag; /* enum bir_storage_tag */
     uint8_t origin;
     uint8_t dtype; /* sets and registers; BIR_ENUM_UNKNOWN with text in props when lenient */
     uint8_t flags; /* BIR_STORAGEF_* */
     uint32_t source_offset;
-    const struct bir_str *name;
     struct bir_function *function;
     struct bir_argument *readers, *writers; /* heads of use lists, newest first */
     const struct bir_props *props;          /* keys without a field, or NULL */
@@ -179,11 +188,13 @@ enum {
     BIR_ARGF_UNRESOLVED = 1 << 6,      /* lenient reading left location NULL; the names are in rare->props */
 };
 
-/* What few operands have. */
+/* What few operands have, or many alike. To change one, take it from bir_argument_need_rare. */
 struct bir_argument_rare {
     const struct bir_ints *access_shape;
     struct bir_dynamic_info *dynamic;       /* physical_ap only */
     const struct bir_props *props;          /* keys without a field */
+    int32_t num_tensor_indirect_indices;    /* symbolic_ap only, 0 = absent */
+    bool shared;                            /* hash-consed: other operands may have it too */
 };
 
 struct bir_argument {
@@ -192,11 +203,11 @@ struct bir_argument {
     uint8_t dtype;
     uint8_t flags; /* BIR_ARGF_* */
     uint32_t source_offset;
-    struct bir_argument *next, *prev; /* circular role list */
-    struct bir_instruction *parent;
-    struct bir_storage *location;           /* NULL for immediates */
-    struct bir_argument *next_use, *prev_use; /* use list of location; prev_use NULL at the head */
-    struct bir_argument_rare *rare;         /* or NULL */
+    bir_ref next, prev;         /* ring of all operands of parent, see bir_argument_next */
+    bir_ref next_use, prev_use; /* use list of location, see bir_argument_next_use; prev_use 0 at the head */
+    bir_ref parent;             /* the instruction, see bir_argument_parent */
+    bir_ref rare;               /* see bir_argument_rare_of */
+    struct bir_storage *location; /* NULL for immediates */
 };
 
 struct bir_physical_ap {
@@ -225,10 +236,9 @@ struct bir_dynamic_info {
 struct bir_symbolic_ap {
     struct bir_argument base;
     const struct bir_pattern *pattern;
-    const struct pelican_expr *const *addrs; /* [tile, block] (bir-json.md, decision b); one entry means block 0 */
     uint32_t n_addrs;
-    int32_t tensor_indirect_arg_id; /* -1 */
-    int32_t num_tensor_indirect_indices;
+    int32_t tensor_indirect_arg_id;     /* -1 */
+    const struct pelican_expr *addrs[]; /* [tile, block] (bir-json.md, decision b); one entry means block 0 */
 };
 
 struct bir_register_ap {
@@ -266,18 +276,20 @@ struct bir_register_access {
 
 /* --- instructions --- */
 
-struct bir_edge {
-    struct bir_instruction *target; /* the earlier instruction; NULL when lenient reading found no such name */
-    const struct bir_str *name;     /* as written */
-    uint8_t kind;                   /* enum bir_edge_kind */
-    bool bare;                      /* written as a bare name (Flow) */
-    const struct bir_str *extra;    /* further array elements as JSON text ("[1]"), or NULL */
-};
-
 enum bir_edge_list { BIR_EDGES_NORMAL, BIR_EDGES_LOOP_CARRIED, BIR_EDGES_UNROLL, BIR_EDGES_COUNT };
 
+struct bir_edge {
+    struct bir_instruction *target; /* the earlier instruction; its name is what is written */
+    uint8_t list;                   /* enum bir_edge_list */
+    uint8_t kind;                   /* enum bir_edge_kind */
+    bool bare;                      /* written as a bare name (Flow) */
+    bir_ref extra;                  /* further array elements, see bir_edge_extra */
+};
+
+/* The edges of all lists of one instruction, each list in its order. */
 struct bir_edges {
-    BIR_VEC(struct bir_edge) list[BIR_EDGES_COUNT];
+    uint32_t count, capacity;
+    struct bir_edge items[];
 };
 
 #define BIR_SYNC_NO_VALUE INT64_MIN /* value of a wait or update without wait_value, update_value */
@@ -310,14 +322,17 @@ struct bir_region {
     uint32_t depth; /* 0 for a function's own blocks */
 };
 
+#define BIR_LOOP_BOUNDS 3 /* lb, ub, stride */
+
 /* Region ops: the nested blocks, and for Loop the axis and the wire key registers. */
 struct bir_loop {
     struct bir_region region;
     struct pelican_axis *axis; /* Loop only, else NULL */
     const struct bir_props *axis_props; /* members of LoopAxis (DynamicForLoopAxis) without a field, or NULL */
-    /* DynamicForLoop only: its axis (bounds unknown: lb = ub = 0) and lb, ub, stride as expressions (bir-json.md 9.4). */
+    /* DynamicForLoop only: its axis (bounds unknown: lb = ub = 0) and lb, ub, stride as expressions (bir-json.md 9.4). Others have
+     * BIR_LOOP_BOUNDS NULLs there, not a NULL. */
     struct pelican_axis *dynamic_axis;
-    const struct pelican_expr *dynamic_bounds[3];
+    const struct pelican_expr *const *dynamic_bounds;
     BIR_VEC(struct bir_register *) registers;
 };
 
@@ -327,30 +342,33 @@ struct bir_instruction_texts {
     const struct bir_str *opcode, *engine;               /* unescaped */
 };
 
-/* What few instructions have. (optin_passes travels in props.) */
+/* What few instructions have, or many alike. (optin_passes travels in props.) To change one, take it from
+ * bir_instruction_need_rare. */
 struct bir_instruction_rare {
     struct bir_loop *loop;         /* ops with BIR_OPF_REGION */
     struct bir_sync *sync;         /* NULL: no sync_info key */
     const struct bir_props *debug; /* members of the debug object (op_name, filename, lineno, ...), or NULL */
     struct bir_instruction_texts *texts;
-    BIR_VEC(struct pelican_axis *) loopnest; /* outermost first */
+    const struct bir_axes *loopnest; /* or NULL */
     int64_t scheduled_start, scheduled_end;
+    uint32_t engine_id;
+    bool shared; /* hash-consed: other instructions may have it too, so it has no loop, sync or texts */
 };
 
 struct bir_instruction {
-    const struct bir_str *name; /* NULL only for a draft Loop without one */
-    struct bir_instruction *next, *prev; /* in the block; NULL at the ends */
+    const struct bir_str *name; /* NULL only for a draft Loop without one. First: it is the key of the function's map */
+    struct bir_instruction *next; /* in the block; NULL at the end */
     struct bir_block *block;
+    const struct bir_props *props;           /* op keys and unknown keys, or NULL */
+    const struct bir_instruction_rare *rare; /* or NULL */
     uint16_t opcode; /* enum bir_opcode */
     uint8_t engine;  /* enum bir_engine or BIR_ENUM_UNKNOWN */
     uint8_t origin;
     uint32_t source_offset;
-    uint32_t engine_id;
-    uint32_t index; /* program order, set by bir_function_number; else meaningless */
-    struct bir_argument *heads[BIR_ROLE_COUNT]; /* circular lists; head->prev is the last; NULL = empty */
-    const struct bir_props *props;              /* op keys and unknown keys, or NULL */
-    struct bir_edges *edges;                    /* or NULL */
-    struct bir_instruction_rare *rare;          /* or NULL */
+    uint32_t index;   /* program order, set by bir_function_number; else meaningless */
+    bir_ref prev;     /* see bir_instruction_prev */
+    bir_ref operands; /* the first of the ring, see bir_instruction_first */
+    bir_ref edges;    /* see bir_instruction_edges */
 };
 
 struct bir_block {
@@ -416,6 +434,7 @@ void bir_module_free(struct bir_module *module); /* accepts NULL */
 
 /* Hash-consing. NULL on allocation failure (bir_arena_failure). props are sorted by key here; `items` may be reordered. */
 const struct bir_pattern *bir_pattern_get(struct bir_module *module, const struct bir_pair *pairs, uint32_t rank) BIR_MUST_CHECK;
+const struct bir_axes *bir_axes_get(struct bir_module *module, struct pelican_axis *const *items, uint32_t count) BIR_MUST_CHECK;
 const struct bir_ints *bir_ints_get(struct bir_module *module, const int64_t *items, uint32_t count) BIR_MUST_CHECK;
 const struct bir_props *bir_props_get(struct bir_module *module, struct bir_prop *items, uint32_t count) BIR_MUST_CHECK;
 /* The member, or NULL. props may be NULL. */
@@ -449,9 +468,21 @@ void bir_instruction_insert_after(struct bir_instruction *position, struct bir_i
 /* Takes it out of its block (it stays valid; operands stay registered unless bir_instruction_drop_uses is called). */
 void bir_instruction_unlink(struct bir_instruction *inst);
 void bir_instruction_drop_uses(struct bir_instruction *inst);
+/* The instruction's own record, to be changed at once; made or copied when missing or shared. */
 struct bir_instruction_rare *bir_instruction_need_rare(struct bir_module *module, struct bir_instruction *inst) BIR_MUST_CHECK;
 /* The loop record of a region op, made when missing. */
 struct bir_loop *bir_instruction_need_loop(struct bir_module *module, struct bir_instruction *inst) BIR_MUST_CHECK;
+/* Number of the engine among its kind; 0 takes no memory. False on allocation failure. */
+bool bir_instruction_set_engine_id(struct bir_module *module, struct bir_instruction *inst, uint32_t engine_id) BIR_MUST_CHECK;
+static inline uint32_t bir_instruction_engine_id(const struct bir_instruction *inst)
+{
+    return inst->rare ? inst->rare->engine_id : 0;
+}
+/* The neighbour before it in the block, or NULL. */
+static inline struct bir_instruction *bir_instruction_prev(const struct bir_instruction *inst)
+{
+    return inst->prev ? bir_ref_at(inst, inst->prev) : NULL;
+}
 struct bir_region *bir_instruction_region(const struct bir_instruction *inst); /* or NULL */
 struct bir_function *bir_instruction_function(const struct bir_instruction *inst); /* NULL inside a queue */
 /* A full copy of header, operands (registered as uses), properties, edges; without region; not in a block. */
@@ -462,6 +493,17 @@ uint32_t bir_function_number(struct bir_function *function);
 /* MAX-merge of lowering.md 12.1: one edge an ordered pair and list. False on allocation failure. later != earlier. */
 bool bir_instruction_add_dependency(struct bir_module *module, struct bir_instruction *later, struct bir_instruction *earlier,
                                     enum bir_edge_kind kind, bool loop_carried) BIR_MUST_CHECK;
+
+/* Appends one edge as it is, without looking for another to the same target. False on allocation failure. */
+bool bir_instruction_push_edge(struct bir_module *module, struct bir_instruction *inst, struct bir_edge edge) BIR_MUST_CHECK;
+/* All edges in the order they were added, or NULL when there never was one. Adding one may move them. */
+static inline struct bir_edges *bir_instruction_edges(const struct bir_instruction *inst)
+{
+    return inst->edges ? bir_ref_at(inst, inst->edges) : NULL;
+}
+uint32_t bir_instruction_edge_count(const struct bir_instruction *inst, enum bir_edge_list list);
+/* Array elements of the edge behind its kind, as JSON text ("[1]"), or NULL. edges is what holds it. */
+const struct bir_str *bir_edge_extra(const struct bir_edges *edges, const struct bir_edge *edge);
 
 /* --- operands (argument.c) --- */
 
@@ -482,7 +524,11 @@ const char *bir_role_name(enum bir_role role); /* "ins", "indirection_ins", "out
  * kind must have a class (asserted: callers check outside input with bir_argument_class_of). */
 struct bir_argument *bir_argument_new(struct bir_module *module, struct bir_instruction *inst, enum bir_argument_kind kind,
                                       enum bir_role role, enum bir_dtype dtype) BIR_MUST_CHECK;
-/* The same, inserted before `position` of the same instruction and list. */
+/* A symbolic_ap with its address expressions. */
+struct bir_symbolic_ap *bir_symbolic_ap_new(struct bir_module *module, struct bir_instruction *inst, enum bir_role role,
+                                            enum bir_dtype dtype, const struct pelican_expr *const *addrs,
+                                            uint32_t n_addrs) BIR_MUST_CHECK;
+/* The same as bir_argument_new, inserted before `position` of the same instruction and list. */
 struct bir_argument *bir_argument_new_before(struct bir_module *module, struct bir_argument *position, enum bir_argument_kind kind,
                                              enum bir_dtype dtype) BIR_MUST_CHECK;
 /* Out of its list and use list. O(1). */
@@ -491,7 +537,53 @@ void bir_argument_remove(struct bir_argument *arg);
 void bir_argument_replace(struct bir_argument *old, struct bir_argument *with);
 /* Binds, deregistering the previous location first; NULL unbinds. is_output and active as in lowering.md 1.2. */
 void bir_argument_set_location(struct bir_argument *arg, struct bir_storage *location, bool is_output, bool active);
+/* The operand's own record, to be changed at once; made or copied when missing or shared. */
 struct bir_argument_rare *bir_argument_need_rare(struct bir_module *module, struct bir_argument *arg) BIR_MUST_CHECK;
+/* First and last operand of a list, or NULL. Linear in the lengths of the lists behind it. */
+struct bir_argument *bir_instruction_first(const struct bir_instruction *inst, enum bir_role role);
+struct bir_argument *bir_instruction_last(const struct bir_instruction *inst, enum bir_role role);
+/* The instruction it belongs to. */
+static inline struct bir_instruction *bir_argument_parent(const struct bir_argument *arg)
+{
+    return arg->parent ? bir_ref_at(arg, arg->parent) : NULL;
+}
+/* What few operands have, or NULL. */
+static inline const struct bir_argument_rare *bir_argument_rare_of(const struct bir_argument *arg)
+{
+    return arg->rare ? bir_ref_at(arg, arg->rare) : NULL;
+}
+/* Members of it, each NULL when there is none. */
+static inline struct bir_dynamic_info *bir_argument_dynamic(const struct bir_argument *arg)
+{
+    return arg->rare ? bir_argument_rare_of(arg)->dynamic : NULL;
+}
+static inline const struct bir_props *bir_argument_props(const struct bir_argument *arg)
+{
+    return arg->rare ? bir_argument_rare_of(arg)->props : NULL;
+}
+static inline const struct bir_ints *bir_argument_shape(const struct bir_argument *arg)
+{
+    return arg->rare ? bir_argument_rare_of(arg)->access_shape : NULL;
+}
+/* The next one in its list, or NULL. */
+static inline struct bir_argument *bir_argument_next(const struct bir_argument *arg)
+{
+    if (arg->next == bir_argument_parent(arg)->operands)
+        return NULL; /* round the ring */
+    struct bir_argument *next = bir_ref_at(arg, arg->next);
+    return next->role == arg->role ? next : NULL;
+}
+/* The one before it in its list, or NULL. */
+static inline struct bir_argument *bir_argument_prev(const struct bir_argument *arg)
+{
+    struct bir_argument *prev = bir_ref_at(arg, arg->prev);
+    return prev->next != bir_argument_parent(arg)->operands && prev->role == arg->role ? prev : NULL;
+}
+/* The next one on the use list of its location, or NULL. */
+static inline struct bir_argument *bir_argument_next_use(const struct bir_argument *arg)
+{
+    return arg->next_use ? bir_ref_at(arg, arg->next_use) : NULL;
+}
 /* i-th operand of a list, or NULL. */
 struct bir_argument *bir_instruction_argument(const struct bir_instruction *inst, enum bir_role role, uint32_t i);
 uint32_t bir_instruction_argument_count(const struct bir_instruction *inst, enum bir_role role);
@@ -531,10 +623,16 @@ struct bir_register_access *bir_add_register_access(struct bir_module *module, s
 #define BIR_EACH_INSTRUCTION(i, block)                                                                                 \
     for (struct bir_instruction *i = (block)->first, *i##_next = i ? i->next : NULL; i;                                \
          i = i##_next, i##_next = i ? i->next : NULL)
-/* Operands of one role list; safe against removal of the current one. */
+/* Operands of one role list; safe against removal of the current one, blind to what is added behind the last. */
 #define BIR_EACH_ARGUMENT(a, inst, role)                                                                               \
-    for (struct bir_argument *a = (inst)->heads[role], *a##_last = a ? a->prev : NULL, *a##_next = a ? a->next : NULL; \
-         a; a = a == a##_last ? NULL : a##_next, a##_next = a ? a->next : NULL)
+    for (struct bir_argument *a = bir_instruction_first(inst, (enum bir_role)(role)),                                  \
+                             *a##_last = a ? bir_instruction_last(inst, (enum bir_role)(role)) : NULL,                 \
+                             *a##_next = a ? bir_argument_next(a) : NULL;                                              \
+         a; a = a == a##_last ? NULL : a##_next, a##_next = a ? bir_argument_next(a) : NULL)
+/* Edges of all lists. None may be added meanwhile. */
+#define BIR_EACH_EDGE(e, inst)                                                                                         \
+    for (struct bir_edges *e##_all = bir_instruction_edges(inst); e##_all; e##_all = NULL)                             \
+        for (struct bir_edge *e = e##_all->items; e != e##_all->items + e##_all->count; e++)
 
 /* Walks a function's (or region's) instructions in program order, nested bodies in place (the region's owner before its body), without recursion. */
 struct bir_walk {

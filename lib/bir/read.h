@@ -96,10 +96,19 @@ struct axis_frame {
     const struct axis_frame *outer;
 };
 
+/* A dependency as it is read. */
+struct read_edge {
+    const struct bir_str *name, *extra; /* extra may be NULL */
+    uint32_t name_offset;
+    uint8_t kind;
+    bool bare;
+};
+
 /* A dependency whose target was not yet read. */
 struct edge_fixup {
     struct bir_instruction *inst;
-    uint32_t list, index;
+    const struct bir_str *name;
+    uint32_t index; /* among all edges of inst */
     uint32_t offset;
 };
 
@@ -147,11 +156,14 @@ struct read_context {
 
     struct bir_function *function; /* being read; NULL in a queue */
     const struct axis_frame *axes;
+    struct bir_instruction_rare *rare; /* of the instruction being read, but for its loop */
 
     BIR_VEC(struct read_pending) pending; /* stacks: each object uses the part above its base */
     BIR_VEC(struct read_node) nodes;
     BIR_VEC(int64_t) ints;
+    BIR_VEC(struct pelican_axis *) loopnest;
 
+    BIR_VEC(struct read_edge) read_edges; /* of the list being read */
     BIR_VEC(struct edge_fixup) edges;
     BIR_VEC(struct owner_fixup) owners;
     BIR_VEC(struct name_check) checks;
@@ -265,17 +277,19 @@ enum bir_status read_blocks(struct read_context *ctx, struct bir_region *region)
 
 /* --- read_records.c: edges, sync_info, loop axes --- */
 enum bir_status read_edges(struct read_context *ctx, struct bir_instruction *inst, enum bir_edge_list list);
-enum bir_status read_sync(struct read_context *ctx, struct bir_instruction *inst);
+enum bir_status read_sync(struct read_context *ctx);
 enum bir_status read_loop_axis(struct read_context *ctx, struct bir_instruction *inst);
 enum bir_status read_dynamic_axis(struct read_context *ctx, struct bir_instruction *inst);
-enum bir_status read_loopnest(struct read_context *ctx, struct bir_instruction *inst);
+/* bounds (BIR_LOOP_BOUNDS of them) become those of the loop. */
+enum bir_status read_keep_bounds(struct read_context *ctx, struct bir_loop *loop,
+                                 const struct pelican_expr *const *bounds);
+enum bir_status read_loopnest(struct read_context *ctx);
 enum bir_status read_loop_registers(struct read_context *ctx, struct bir_loop *loop);
 
 /* order or predicates. */
-enum bir_status read_header_text(struct read_context *ctx, struct bir_instruction *inst, enum read_key key);
+enum bir_status read_header_text(struct read_context *ctx, enum read_key key);
 /* An opcode or engine that no table knows (lenient). */
-enum bir_status read_keep_spelling(struct read_context *ctx, struct bir_instruction *inst, enum read_key key,
-                                   struct bir_slice text);
+enum bir_status read_keep_spelling(struct read_context *ctx, enum read_key key, struct bir_slice text);
 
 /* --- read_op_keys.c --- */
 /* Makes the pending properties above base those of inst, checked and typed by the table of op keys. */

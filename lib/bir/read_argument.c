@@ -11,6 +11,7 @@
  */
 #include <inttypes.h>
 
+#include "bir/cons.h"
 #include "bir/immediate.h"
 #include "bir/instruction.h"
 #include "bir/read.h"
@@ -290,19 +291,8 @@ static enum bir_status finish_symbolic(struct read_context *ctx, const struct fi
     ap->pattern = f->pattern;
     if (key_set_has(&f->seen, READ_TENSOR_INDIRECT))
         ap->tensor_indirect_arg_id = (int32_t)f->tensor_indirect;
-    ap->num_tensor_indirect_indices = (int32_t)f->num_indirect;
     if (f->kind.len == strlen("symbolic_pwap"))
         arg->flags |= BIR_ARGF_PWAP;
-    if (f->addr_count > 0) {
-        const struct pelican_expr **addrs =
-            bir_arena_alloc_array(&ctx->module->arena, BIR_MEM_ARGUMENTS, f->addr_count, sizeof(*addrs));
-        if (!addrs)
-            return read_fail_memory(ctx);
-        for (uint32_t i = 0; i < f->addr_count; i++)
-            addrs[i] = ctx->nodes.items[f->first_addr + i].expr;
-        ap->addrs = addrs;
-        ap->n_addrs = f->addr_count;
-    }
     return bind_set(ctx, f, arg);
 }
 
@@ -429,18 +419,56 @@ static enum bir_status finish_rare(struct read_context *ctx, const struct fields
     bool is_physical = arg->kind == BIR_ARG_PHYSICAL_AP;
     bool has_shape = f->access_shape && f->access_shape->count > 0 &&
                      bir_argument_class_of((enum bir_argument_kind)arg->kind)->has_pattern;
-    if (!props && !has_shape && !(is_physical && f->dynamic))
+    bool is_symbolic = arg->kind == BIR_ARG_SYMBOLIC_AP;
+    struct bir_argument_rare rare = { .props = props, .access_shape = has_shape ? f->access_shape : NULL };
+    rare.num_tensor_indirect_indices = is_symbolic ? (int32_t)f->num_indirect : 0;
+    if (is_physical && f->dynamic) {
+        rare.dynamic = f->dynamic;
+        struct bir_argument_rare *own = bir_argument_need_rare(ctx->module, arg);
+        if (!own)
+            return read_fail_memory(ctx);
+        *own = rare;
         return BIR_OK;
-    struct bir_argument_rare *rare = bir_argument_need_rare(ctx->module, arg);
-    if (!rare)
-        return read_fail_memory(ctx);
-    rare->props = props;
-    rare->access_shape = has_shape ? f->access_shape : NULL;
-    rare->dynamic = is_physical ? f->dynamic : NULL;
-    return BIR_OK;
+    }
+    if (!props && !has_shape && rare.num_tensor_indirect_indices == 0)
+        return BIR_OK;
+    arg->rare = bir_ref_of(bir_argument_rare_get(ctx->module, &rare));
+    return arg->rare ? BIR_OK : read_fail_memory(ctx);
 }
 
-static enum bir_status read_argument(struct read_context *ctx, struct bir_instruction *inst, enum bir_role role)
+/* Last operands of the lists of the instruction, as far as the array being read has any. */
+struct last_operands {
+    struct bir_argument *of[BIR_ROLE_COUNT];
+};
+
+/* Behind the last one of its list, which an instruction with very many operands must not search for each. */
+static struct bir_argument *new_operand(struct read_context *ctx, struct bir_instruction *inst,
+                                        const struct bir_argument_class *class, enum bir_role role,
+                                        const struct fields *f, struct last_operands *last)
+{
+    if (class->is_immediate)
+        role = BIR_ROLE_IN;
+    uint32_t n_addrs = class->kind == BIR_ARG_SYMBOLIC_AP ? f->addr_count : 0;
+    if (!last->of[role])
+        last->of[role] = bir_instruction_last(inst, role);
+    struct bir_argument *arg = NULL;
+    if (last->of[role])
+        arg = bir_argument_new_behind(ctx->module, last->of[role], class->kind, n_addrs);
+    else
+        arg = bir_argument_new_last(ctx->module, inst, class->kind, role, n_addrs);
+    if (!arg)
+        return NULL;
+    last->of[role] = arg;
+    if (class->kind != BIR_ARG_SYMBOLIC_AP)
+        return arg;
+    struct bir_symbolic_ap *ap = (struct bir_symbolic_ap *)arg;
+    for (uint32_t i = 0; i < n_addrs; i++)
+        ap->addrs[i] = ctx->nodes.items[f->first_addr + i].expr;
+    return arg;
+}
+
+static enum bir_status read_argument(struct read_context *ctx, struct bir_instruction *inst, enum bir_role role,
+                                     struct last_operands *last)
 {
     struct fields f; /* of the fields only those seen are valid, but for pointers and the ones with a default */
     memset(&f, 0, offsetof(struct fields, at));
@@ -459,7 +487,7 @@ static enum bir_status read_argument(struct read_context *ctx, struct bir_instru
     const struct bir_argument_class *class = bir_argument_class_by_wire(f.kind.text, f.kind.len);
     BIR_TRY(check_class(ctx, &f, class, role));
     BIR_TRY(keep_foreign(ctx, &f, class->kind));
-    struct bir_argument *arg = bir_argument_new(ctx->module, inst, class->kind, role, BIR_DTYPE_UINT8);
+    struct bir_argument *arg = new_operand(ctx, inst, class, role, &f, last);
     if (!arg)
         return read_fail_memory(ctx);
     arg->dtype = f.dtype;
@@ -471,8 +499,9 @@ static enum bir_status read_argument(struct read_context *ctx, struct bir_instru
 
 enum bir_status read_arguments(struct read_context *ctx, struct bir_instruction *inst, enum bir_role role)
 {
+    struct last_operands last = { { NULL } };
     BIR_TRY(bir_json_array_begin(&ctx->json));
     while (bir_json_array_next(&ctx->json))
-        BIR_TRY(read_argument(ctx, inst, role));
+        BIR_TRY(read_argument(ctx, inst, role, &last));
     return ctx->json.status;
 }

@@ -5,9 +5,13 @@
  * into the function's map when its object ends, because its name is known only then. Nested blocks are read in place
  * when their loop's axis is known already (canonical order) or skipped and read again when the object has ended: the
  * axis must be in scope before the expressions below refer to it. How much may be read again is bounded.
+ *
+ * What few instructions have is collected apart from the instruction (ctx->rare). At its end that becomes a record of
+ * its own when something in it can change (loop, sync, texts), else one that is shared with all that are equal.
  */
 #include <inttypes.h>
 
+#include "bir/cons.h"
 #include "bir/instruction.h"
 #include "bir/read.h"
 
@@ -31,7 +35,7 @@ static enum bir_status read_opcode(struct read_context *ctx, struct bir_instruct
         return BIR_OK;
     if (ctx->strict)
         return read_fail_enum(ctx, ctx->json.value_start, BIR_ENUM_OPCODE, name.text, name.len);
-    return read_keep_spelling(ctx, inst, READ_OPCODE, name);
+    return read_keep_spelling(ctx, READ_OPCODE, name);
 }
 
 /* External engine names are aliases in lenient mode (enums.md section 2, choice). */
@@ -57,34 +61,15 @@ static enum bir_status read_engine(struct read_context *ctx, struct bir_instruct
         return BIR_OK;
     if (ctx->strict)
         return read_fail_enum(ctx, ctx->json.value_start, BIR_ENUM_ENGINE, name.text, name.len);
-    return read_keep_spelling(ctx, inst, READ_ENGINE, name);
+    return read_keep_spelling(ctx, READ_ENGINE, name);
 }
 
-static enum bir_status read_engine_id(struct read_context *ctx, struct bir_instruction *inst)
+static enum bir_status read_engine_id(struct read_context *ctx)
 {
     int64_t id;
     BIR_TRY(bir_json_i64_in(&ctx->json, "engine_id", 0, UINT32_MAX, &id));
-    inst->engine_id = (uint32_t)id;
+    ctx->rare->engine_id = (uint32_t)id;
     return BIR_OK;
-}
-
-static enum bir_status read_schedule(struct read_context *ctx, struct bir_instruction *inst, enum read_key key)
-{
-    int64_t time;
-    BIR_TRY(bir_json_i64(&ctx->json, &time));
-    if (time == 0)
-        return BIR_OK;
-    struct bir_instruction_rare *rare = bir_instruction_need_rare(ctx->module, inst);
-    if (!rare)
-        return read_fail_memory(ctx);
-    *(key == READ_SCHEDULED_START ? &rare->scheduled_start : &rare->scheduled_end) = time;
-    return BIR_OK;
-}
-
-static enum bir_status read_debug(struct read_context *ctx, struct bir_instruction *inst)
-{
-    struct bir_instruction_rare *rare = bir_instruction_need_rare(ctx->module, inst);
-    return rare ? read_object_props(ctx, &rare->debug) : read_fail_memory(ctx);
 }
 
 /* Nested blocks */
@@ -147,22 +132,24 @@ static enum bir_status read_skipped_registers(struct read_context *ctx, struct b
 /* Bounds of a dynamic loop that stand beside its axis (bir-json.md 9.4, choice). */
 static enum bir_status take_dynamic_bounds(struct read_context *ctx, struct bir_loop *loop, uint32_t base)
 {
-    static const char *const names[3] = { "lb", "ub", "stride" };
+    static const char *const names[BIR_LOOP_BOUNDS] = { "lb", "ub", "stride" };
+    const struct pelican_expr *bounds[BIR_LOOP_BOUNDS];
+    memcpy(bounds, loop->dynamic_bounds, sizeof bounds);
     for (uint32_t i = base; i < ctx->pending.count;) {
         struct read_pending *p = &ctx->pending.items[i];
         int bound = 0;
-        while (bound < 3 && !bir_str_is(p->prop.key, names[bound]))
+        while (bound < BIR_LOOP_BOUNDS && !bir_str_is(p->prop.key, names[bound]))
             bound++;
-        if (bound == 3 || loop->dynamic_bounds[bound]) {
+        if (bound == BIR_LOOP_BOUNDS || bounds[bound]) {
             i++;
             continue;
         }
         struct read_mark place = read_seek(ctx, p->mark);
-        BIR_TRY(read_expr(ctx, EXPR_BY_VERSION, &loop->dynamic_bounds[bound]));
+        BIR_TRY(read_expr(ctx, EXPR_BY_VERSION, &bounds[bound]));
         read_resume(ctx, place);
         ctx->pending.items[i] = ctx->pending.items[--ctx->pending.count];
     }
-    return BIR_OK;
+    return read_keep_bounds(ctx, loop, bounds);
 }
 
 /* One instruction */
@@ -174,21 +161,21 @@ static enum bir_status read_field(struct read_context *ctx, struct bir_instructi
     case READ_NAME: return read_text(ctx, &f->name);
     case READ_OPCODE: f->opcode_offset = read_offset(ctx); return read_opcode(ctx, inst);
     case READ_ENGINE: return read_engine(ctx, inst);
-    case READ_ENGINE_ID: return read_engine_id(ctx, inst);
+    case READ_ENGINE_ID: return read_engine_id(ctx);
     case READ_ORIGIN: return read_origin(ctx, &inst->origin);
-    case READ_SCHEDULED_START:
-    case READ_SCHEDULED_END: return read_schedule(ctx, inst, key);
+    case READ_SCHEDULED_START: return bir_json_i64(&ctx->json, &ctx->rare->scheduled_start);
+    case READ_SCHEDULED_END: return bir_json_i64(&ctx->json, &ctx->rare->scheduled_end);
     case READ_INS: return read_arguments(ctx, inst, BIR_ROLE_IN);
     case READ_INDIRECTION_INS: return read_arguments(ctx, inst, BIR_ROLE_INDIRECTION);
     case READ_OUTS: return read_arguments(ctx, inst, BIR_ROLE_OUT);
     case READ_DEPENDENCIES: return read_edges(ctx, inst, BIR_EDGES_NORMAL);
     case READ_LOOP_CARRIED: return read_edges(ctx, inst, BIR_EDGES_LOOP_CARRIED);
     case READ_UNROLL: return read_edges(ctx, inst, BIR_EDGES_UNROLL);
-    case READ_SYNC_INFO: return read_sync(ctx, inst);
-    case READ_DEBUG: return read_debug(ctx, inst);
-    case READ_LOOPNEST: return read_loopnest(ctx, inst);
+    case READ_SYNC_INFO: return read_sync(ctx);
+    case READ_DEBUG: return read_object_props(ctx, &ctx->rare->debug);
+    case READ_LOOPNEST: return read_loopnest(ctx);
     case READ_PREDICATES:
-    case READ_ORDER: return read_header_text(ctx, inst, key);
+    case READ_ORDER: return read_header_text(ctx, key);
     case READ_LOOP_AXIS: return read_loop_axis(ctx, inst);
     case READ_DYNAMIC_AXIS: return read_dynamic_axis(ctx, inst);
     case READ_BLOCKS:
@@ -247,6 +234,26 @@ static enum bir_status enter_instruction(struct read_context *ctx, struct bir_in
     return BIR_OK;
 }
 
+static enum bir_status finish_rare(struct read_context *ctx, struct bir_instruction *inst)
+{
+    const struct bir_instruction_rare *read = ctx->rare;
+    bool has_own = inst->rare || read->sync || read->texts;
+    bool is_empty = !read->debug && !read->loopnest && !read->scheduled_start && !read->scheduled_end;
+    if (!has_own && is_empty && !read->engine_id)
+        return BIR_OK;
+    if (!has_own) {
+        inst->rare = bir_instruction_rare_get(ctx->module, read);
+        return inst->rare ? BIR_OK : read_fail_memory(ctx);
+    }
+    struct bir_instruction_rare *own = bir_instruction_need_rare(ctx->module, inst);
+    if (!own)
+        return read_fail_memory(ctx);
+    struct bir_loop *loop = own->loop;
+    *own = *read;
+    own->loop = loop;
+    return BIR_OK;
+}
+
 static enum bir_status finish_instruction(struct read_context *ctx, struct bir_instruction *inst,
                                           struct instruction_fields *f, uint32_t base)
 {
@@ -260,6 +267,7 @@ static enum bir_status finish_instruction(struct read_context *ctx, struct bir_i
     if (f->registers_skipped)
         BIR_TRY(read_skipped_registers(ctx, inst, f));
     BIR_TRY(read_finish_op_keys(ctx, inst, base));
+    BIR_TRY(finish_rare(ctx, inst));
     return enter_instruction(ctx, inst);
 }
 
@@ -284,6 +292,7 @@ static enum bir_status count_instruction(struct read_context *ctx, uint32_t offs
 static enum bir_status read_instruction(struct read_context *ctx, struct bir_block *block)
 {
     uint32_t offset = read_offset(ctx), base = ctx->pending.count;
+    struct bir_instruction_rare rare = { .loop = NULL }, *outer_rare = ctx->rare;
     uint64_t outer_arg_id = ctx->max_arg_id;
     uint32_t outer_arg_offset = ctx->max_arg_id_offset;
     BIR_TRY(count_instruction(ctx, offset));
@@ -293,6 +302,7 @@ static enum bir_status read_instruction(struct read_context *ctx, struct bir_blo
     inst->source_offset = offset;
     inst->opcode = BIR_OP_UNKNOWN;
     bir_block_link(block, inst);
+    ctx->rare = &rare;
     ctx->max_arg_id = 0;
     ctx->max_arg_id_offset = BIR_NO_SOURCE;
     struct instruction_fields f = { .seen = { { 0 } } };
@@ -303,6 +313,7 @@ static enum bir_status read_instruction(struct read_context *ctx, struct bir_blo
         BIR_TRY(read_field(ctx, inst, &f, key, text));
     BIR_TRY(ctx->json.status);
     BIR_TRY(finish_instruction(ctx, inst, &f, base));
+    ctx->rare = outer_rare;
     ctx->max_arg_id = outer_arg_id;
     ctx->max_arg_id_offset = outer_arg_offset;
     return BIR_OK;

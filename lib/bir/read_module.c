@@ -22,20 +22,6 @@ struct module_fields {
 
 /* Functions */
 
-/* While reading, the map of names grows in scratch; what it has become moves to the module. */
-static enum bir_status keep_instruction_map(struct read_context *ctx, struct bir_map *map)
-{
-    if (map->capacity == 0)
-        return BIR_OK;
-    struct bir_map_slot *slots =
-        bir_arena_alloc_array(&ctx->module->arena, BIR_MEM_TABLES, map->capacity, sizeof(*slots));
-    if (!slots)
-        return read_fail_memory(ctx);
-    memcpy(slots, map->slots, map->capacity * sizeof(*slots));
-    map->slots = slots;
-    return BIR_OK;
-}
-
 static enum bir_status check_function_name(struct read_context *ctx, const struct bir_function *function)
 {
     if (!ctx->strict)
@@ -113,7 +99,6 @@ static enum bir_status read_function(struct read_context *ctx, bool is_nki)
         read_resume(ctx, place);
     }
     ctx->function = NULL;
-    BIR_TRY(keep_instruction_map(ctx, &function->instructions));
     return read_take_props(ctx, base, &function->props);
 }
 
@@ -292,13 +277,30 @@ static enum bir_status read_module_object(struct read_context *ctx, bool may_wra
     return is_wrapper ? BIR_OK : finish_module(ctx, &f, base);
 }
 
+static void *next_instruction(void *user, void *previous)
+{
+    struct bir_function *function = user;
+    struct bir_walk walk = { .root = &function->body, .current = previous };
+    return bir_walk_next(&walk);
+}
+
+/* The names of instructions were entered in scratch memory: few of those who read a module look one up again. */
+static void forget_names(struct bir_function *first)
+{
+    for (struct bir_function *f = first; f; f = f->next)
+        bir_map_forget(&f->instructions, next_instruction, f);
+}
+
 static enum bir_status read_document(struct read_context *ctx)
 {
     if (bir_json_peek(&ctx->json) != BIR_JSON_OBJECT)
         return bir_json_mismatch(&ctx->json, "a module object");
     BIR_TRY(read_module_object(ctx, true));
     BIR_TRY(bir_json_end(&ctx->json));
-    return read_resolve_module(ctx);
+    BIR_TRY(read_resolve_module(ctx));
+    forget_names(ctx->module->functions);
+    forget_names(ctx->module->nki_functions);
+    return BIR_OK;
 }
 
 static struct read_context *context_new(struct bir_arena *scratch, const struct bir_read_options *options,

@@ -6,16 +6,12 @@
  */
 #include <inttypes.h>
 
+#include "bir/instruction.h"
 #include "bir/read.h"
 
 /* Edges */
 
-struct edge_list {
-    BIR_VEC(struct bir_edge) edges;
-    BIR_VEC(uint32_t) offsets; /* of the name's value */
-};
-
-static enum bir_status read_edge_kind(struct read_context *ctx, struct bir_edge *edge)
+static enum bir_status read_edge_kind(struct read_context *ctx, struct read_edge *edge)
 {
     size_t offset = bir_json_value_offset(&ctx->json);
     if (bir_json_peek(&ctx->json) == BIR_JSON_NUMBER) {
@@ -64,13 +60,12 @@ static enum bir_status read_edge_extra(struct read_context *ctx, enum bir_edge_l
     return status;
 }
 
-static enum bir_status read_edge_array(struct read_context *ctx, enum bir_edge_list list, struct bir_edge *edge,
-                                       uint32_t *name_offset)
+static enum bir_status read_edge_array(struct read_context *ctx, enum bir_edge_list list, struct read_edge *edge)
 {
     uint32_t offset = read_offset(ctx);
     BIR_TRY(bir_json_array_begin(&ctx->json));
     bool has_name = bir_json_array_next(&ctx->json);
-    *name_offset = read_offset(ctx);
+    edge->name_offset = read_offset(ctx);
     if (has_name)
         BIR_TRY(read_text(ctx, &edge->name));
     bool has_kind = has_name && bir_json_array_next(&ctx->json);
@@ -82,46 +77,32 @@ static enum bir_status read_edge_array(struct read_context *ctx, enum bir_edge_l
     return read_edge_extra(ctx, list, &edge->extra);
 }
 
-static enum bir_status read_edge(struct read_context *ctx, enum bir_edge_list which, struct edge_list *list)
+static enum bir_status read_edge(struct read_context *ctx, enum bir_edge_list which)
 {
-    struct bir_edge edge = { .kind = BIR_EDGE_FLOW };
-    uint32_t offset = read_offset(ctx);
+    struct read_edge edge = { .kind = BIR_EDGE_FLOW, .name_offset = read_offset(ctx) };
     if (bir_json_peek(&ctx->json) == BIR_JSON_STRING) {
         edge.bare = true;
         BIR_TRY(read_text(ctx, &edge.name));
     } else {
-        BIR_TRY(read_edge_array(ctx, which, &edge, &offset));
+        BIR_TRY(read_edge_array(ctx, which, &edge));
     }
-    if (!bir_vec_push(ctx->scratch, &list->edges, edge) || !bir_vec_push(ctx->scratch, &list->offsets, offset))
-        return read_fail_memory(ctx);
-    return BIR_OK;
+    return bir_vec_push(ctx->scratch, &ctx->read_edges, edge) ? BIR_OK : read_fail_memory(ctx);
 }
 
-static enum bir_status keep_edges(struct read_context *ctx, struct bir_instruction *inst, enum bir_edge_list which,
-                                  const struct edge_list *list)
+static enum bir_status keep_edge(struct read_context *ctx, struct bir_instruction *inst, enum bir_edge_list which,
+                                 const struct read_edge *record)
 {
-    struct bir_arena *arena = &ctx->module->arena;
-    uint32_t count = list->edges.count;
-    if (count == 0)
-        return BIR_OK;
-    if (!inst->edges)
-        inst->edges = BIR_NEW(arena, BIR_MEM_INSTRUCTIONS, struct bir_edges);
-    struct bir_edge *items = bir_arena_alloc_array(arena, BIR_MEM_INSTRUCTIONS, count, sizeof(*items));
-    if (!inst->edges || !items)
+    struct bir_edge edge = { .list = (uint8_t)which, .kind = record->kind, .bare = record->bare };
+    edge.extra = bir_ref_of(record->extra);
+    if (ctx->function)
+        edge.target = bir_map_get(&ctx->function->instructions, record->name);
+    if (!bir_instruction_push_edge(ctx->module, inst, edge))
         return read_fail_memory(ctx);
-    for (uint32_t i = 0; i < count; i++) {
-        items[i] = list->edges.items[i];
-        if (ctx->function)
-            items[i].target = bir_map_get(&ctx->function->instructions, items[i].name);
-        struct edge_fixup fixup = {
-            .inst = inst, .list = (uint32_t)which, .index = i, .offset = list->offsets.items[i]
-        };
-        if (!items[i].target && !bir_vec_push(ctx->scratch, &ctx->edges, fixup))
-            return read_fail_memory(ctx);
-    }
-    inst->edges->list[which].items = items;
-    inst->edges->list[which].count = inst->edges->list[which].capacity = count;
-    return BIR_OK;
+    if (edge.target)
+        return BIR_OK;
+    struct edge_fixup fixup = { .inst = inst, .name = record->name, .offset = record->name_offset };
+    fixup.index = bir_instruction_edges(inst)->count - 1;
+    return bir_vec_push(ctx->scratch, &ctx->edges, fixup) ? BIR_OK : read_fail_memory(ctx);
 }
 
 enum bir_status read_edges(struct read_context *ctx, struct bir_instruction *inst, enum bir_edge_list list)
@@ -130,12 +111,16 @@ enum bir_status read_edges(struct read_context *ctx, struct bir_instruction *ins
     if (bir_json_peek(&ctx->json) != BIR_JSON_ARRAY)
         return read_fail(ctx, "json-type", vendor[list], bir_json_value_offset(&ctx->json), "write an array of edges",
                          "expected an array of edges, found %s", bir_json_type_name(bir_json_peek(&ctx->json)));
-    struct edge_list edges = { { 0 }, { 0 } };
+    ctx->read_edges.count = 0;
     BIR_TRY(bir_json_array_begin(&ctx->json));
     while (bir_json_array_next(&ctx->json))
-        BIR_TRY(read_edge(ctx, list, &edges));
+        BIR_TRY(read_edge(ctx, list));
     BIR_TRY(ctx->json.status);
-    return keep_edges(ctx, inst, list, &edges);
+    if (!bir_instruction_reserve_edges(ctx->module, inst, ctx->read_edges.count))
+        return read_fail_memory(ctx);
+    for (uint32_t i = 0; i < ctx->read_edges.count; i++)
+        BIR_TRY(keep_edge(ctx, inst, list, &ctx->read_edges.items[i]));
+    return BIR_OK;
 }
 
 /* sync_info */
@@ -241,11 +226,10 @@ static enum bir_status read_sync_field(struct read_context *ctx, struct bir_sync
     }
 }
 
-enum bir_status read_sync(struct read_context *ctx, struct bir_instruction *inst)
+enum bir_status read_sync(struct read_context *ctx)
 {
-    struct bir_instruction_rare *rare = bir_instruction_need_rare(ctx->module, inst);
     struct bir_sync *sync = BIR_NEW(&ctx->module->arena, BIR_MEM_INSTRUCTIONS, struct bir_sync);
-    if (!rare || !sync)
+    if (!sync)
         return read_fail_memory(ctx);
     struct key_set seen = { { 0 } };
     uint32_t base = ctx->pending.count;
@@ -255,7 +239,7 @@ enum bir_status read_sync(struct read_context *ctx, struct bir_instruction *inst
     while (read_next_key(ctx, &seen, &text, &key))
         BIR_TRY(read_sync_field(ctx, sync, key, text));
     BIR_TRY(ctx->json.status);
-    rare->sync = sync;
+    ctx->rare->sync = sync;
     return read_take_props(ctx, base, &sync->props);
 }
 
@@ -291,12 +275,25 @@ enum bir_status read_loop_axis(struct read_context *ctx, struct bir_instruction 
     return read_take_props(ctx, base, &loop->axis_props);
 }
 
+enum bir_status read_keep_bounds(struct read_context *ctx, struct bir_loop *loop,
+                                 const struct pelican_expr *const *bounds)
+{
+    const struct pelican_expr **kept =
+        bir_arena_alloc_array(&ctx->module->arena, BIR_MEM_INSTRUCTIONS, BIR_LOOP_BOUNDS, sizeof(*kept));
+    if (!kept)
+        return read_fail_memory(ctx);
+    memcpy(kept, bounds, BIR_LOOP_BOUNDS * sizeof(*kept));
+    loop->dynamic_bounds = kept;
+    return BIR_OK;
+}
+
 enum bir_status read_dynamic_axis(struct read_context *ctx, struct bir_instruction *inst)
 {
     struct bir_loop *loop = bir_instruction_need_loop(ctx->module, inst);
     if (!loop)
         return read_fail_memory(ctx);
     const struct bir_str *name = NULL;
+    const struct pelican_expr *bounds[BIR_LOOP_BOUNDS] = { NULL };
     uint32_t base = ctx->pending.count, offset = read_offset(ctx);
     struct key_set seen = { { 0 } };
     struct bir_slice text;
@@ -305,9 +302,9 @@ enum bir_status read_dynamic_axis(struct read_context *ctx, struct bir_instructi
     while (read_next_key(ctx, &seen, &text, &key)) {
         switch (key) {
         case READ_NAME: BIR_TRY(read_text(ctx, &name)); break;
-        case READ_LB: BIR_TRY(read_expr(ctx, EXPR_BY_VERSION, &loop->dynamic_bounds[0])); break;
-        case READ_UB: BIR_TRY(read_expr(ctx, EXPR_BY_VERSION, &loop->dynamic_bounds[1])); break;
-        case READ_STRIDE: BIR_TRY(read_expr(ctx, EXPR_BY_VERSION, &loop->dynamic_bounds[2])); break;
+        case READ_LB: BIR_TRY(read_expr(ctx, EXPR_BY_VERSION, &bounds[0])); break;
+        case READ_UB: BIR_TRY(read_expr(ctx, EXPR_BY_VERSION, &bounds[1])); break;
+        case READ_STRIDE: BIR_TRY(read_expr(ctx, EXPR_BY_VERSION, &bounds[2])); break;
         default: BIR_TRY(read_other(ctx, text, "DynamicForLoopAxis"));
         }
     }
@@ -317,30 +314,26 @@ enum bir_status read_dynamic_axis(struct read_context *ctx, struct bir_instructi
     if (!loop->dynamic_axis)
         return read_fail_memory(ctx);
     loop->dynamic_axis->loop = inst;
+    BIR_TRY(read_keep_bounds(ctx, loop, bounds));
     return read_take_props(ctx, base, &loop->axis_props);
 }
 
-static enum bir_status need_texts(struct read_context *ctx, struct bir_instruction *inst,
-                                  struct bir_instruction_texts **out)
+static enum bir_status need_texts(struct read_context *ctx, struct bir_instruction_texts **out)
 {
-    struct bir_instruction_rare *rare = bir_instruction_need_rare(ctx->module, inst);
-    if (rare && !rare->texts)
+    struct bir_instruction_rare *rare = ctx->rare;
+    if (!rare->texts)
         rare->texts = BIR_NEW(&ctx->module->arena, BIR_MEM_INSTRUCTIONS, struct bir_instruction_texts);
-    if (!rare || !rare->texts)
-        return read_fail_memory(ctx);
     *out = rare->texts;
-    return BIR_OK;
+    return rare->texts ? BIR_OK : read_fail_memory(ctx);
 }
 
 /* Names of enclosing loops become axes. A list that names others (stale after unrolling) is kept as text, in strict
  * mode it is an error. */
-enum bir_status read_loopnest(struct read_context *ctx, struct bir_instruction *inst)
+enum bir_status read_loopnest(struct read_context *ctx)
 {
-    struct bir_instruction_rare *rare = bir_instruction_need_rare(ctx->module, inst);
-    if (!rare)
-        return read_fail_memory(ctx);
     size_t start = bir_json_value_offset(&ctx->json);
     bool all_known = true;
+    ctx->loopnest.count = 0;
     BIR_TRY(bir_json_array_begin(&ctx->json));
     while (bir_json_array_next(&ctx->json)) {
         const struct bir_str *name;
@@ -351,15 +344,18 @@ enum bir_status read_loopnest(struct read_context *ctx, struct bir_instruction *
             return read_fail(ctx, "bir-axis-scope", "BIR227", offset, "name enclosing loops only",
                              "axis \"%.60s\" of the loop nest is not of an enclosing loop", name->text);
         all_known = all_known && axis;
-        if (all_known && !bir_vec_push(&ctx->module->arena, &rare->loopnest, axis))
+        if (all_known && !bir_vec_push(ctx->scratch, &ctx->loopnest, axis))
             return read_fail_memory(ctx);
     }
     BIR_TRY(ctx->json.status);
-    if (all_known)
+    if (all_known && ctx->loopnest.count == 0)
         return BIR_OK;
-    rare->loopnest.count = 0;
+    if (all_known) {
+        ctx->rare->loopnest = bir_axes_get(ctx->module, ctx->loopnest.items, ctx->loopnest.count);
+        return ctx->rare->loopnest ? BIR_OK : read_fail_memory(ctx);
+    }
     struct bir_instruction_texts *texts;
-    BIR_TRY(need_texts(ctx, inst, &texts));
+    BIR_TRY(need_texts(ctx, &texts));
     texts->loopnest = bir_intern(&ctx->module->strings, ctx->json.text + start, ctx->json.pos - start);
     return texts->loopnest ? BIR_OK : read_fail_memory(ctx);
 }
@@ -380,23 +376,22 @@ enum bir_status read_loop_registers(struct read_context *ctx, struct bir_loop *l
     return ctx->json.status;
 }
 
-enum bir_status read_header_text(struct read_context *ctx, struct bir_instruction *inst, enum read_key key)
+enum bir_status read_header_text(struct read_context *ctx, enum read_key key)
 {
     struct bir_instruction_texts *texts;
     const struct bir_str *text;
     BIR_TRY(key == READ_ORDER ? read_expr_list_text(ctx, &text) : read_predicates_text(ctx, &text));
     if (read_is_empty(text)) /* says what its absence says */
         return BIR_OK;
-    BIR_TRY(need_texts(ctx, inst, &texts));
+    BIR_TRY(need_texts(ctx, &texts));
     *(key == READ_ORDER ? &texts->order : &texts->predicates) = text;
     return BIR_OK;
 }
 
-enum bir_status read_keep_spelling(struct read_context *ctx, struct bir_instruction *inst, enum read_key key,
-                                   struct bir_slice text)
+enum bir_status read_keep_spelling(struct read_context *ctx, enum read_key key, struct bir_slice text)
 {
     struct bir_instruction_texts *texts;
-    BIR_TRY(need_texts(ctx, inst, &texts));
+    BIR_TRY(need_texts(ctx, &texts));
     const struct bir_str **slot = key == READ_OPCODE ? &texts->opcode : &texts->engine;
     *slot = bir_intern(&ctx->module->strings, text.text, text.len);
     return *slot ? BIR_OK : read_fail_memory(ctx);

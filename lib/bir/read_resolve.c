@@ -154,14 +154,14 @@ static enum bir_status find_instruction(struct read_context *ctx, struct module_
 static enum bir_status resolve_edge(struct read_context *ctx, struct module_names *names,
                                     const struct edge_fixup *fixup)
 {
-    struct bir_edge *edge = &fixup->inst->edges->list[fixup->list].items[fixup->index];
-    BIR_TRY(find_instruction(ctx, names, bir_instruction_function(fixup->inst), edge->name, &edge->target));
+    struct bir_edge *edge = &bir_instruction_edges(fixup->inst)->items[fixup->index];
+    BIR_TRY(find_instruction(ctx, names, bir_instruction_function(fixup->inst), fixup->name, &edge->target));
     if (!edge->target)
-        return read_fail_name(ctx, NULL, fixup->offset, "instruction", edge->name);
-    if (edge->target != fixup->inst || fixup->list == BIR_EDGES_LOOP_CARRIED)
+        return read_fail_name(ctx, NULL, fixup->offset, "instruction", fixup->name);
+    if (edge->target != fixup->inst || edge->list == BIR_EDGES_LOOP_CARRIED)
         return BIR_OK;
     return read_fail(ctx, "bir-edge", NULL, fixup->offset, "remove it", "instruction \"%.60s\" depends on itself",
-                     edge->name->text);
+                     fixup->name->text);
 }
 
 /* Operands of other functions */
@@ -193,7 +193,7 @@ static enum bir_status resolve_owner(struct read_context *ctx, struct module_nam
 {
     BIR_TRY(fill_names(ctx, names));
     /* The operand's own function, whose name may have come after its blocks, goes before others of that name. */
-    struct bir_function *owner = bir_instruction_function(fixup->ap->base.parent);
+    struct bir_function *owner = bir_instruction_function(bir_argument_parent(&fixup->ap->base));
     if (!owner || owner->name != fixup->function)
         owner = bir_map_get(&names->functions, fixup->function);
     if (!owner)

@@ -110,18 +110,19 @@ static void verify_alignment(struct verifier *v, const struct bir_argument *arg)
         return;
     verify_report(v, RULE_ALIGNMENT, arg->source_offset,
                   "%s accesses \"%.60s\" at byte address %" PRIu64 " as %s, which needs multiples of %" PRIu32,
-                  verify_name(arg->parent, name), location->base.name->text, location->addr_bytes,
+                  verify_name(bir_argument_parent(arg), name), location->base.name->text, location->addr_bytes,
                   bir_dtype_name(arg->dtype), alignment);
 }
 
 static void verify_dynamic(struct verifier *v, const struct bir_argument *arg)
 {
     char name[160];
-    const struct bir_dynamic_info *dynamic = arg->rare ? arg->rare->dynamic : NULL;
+    const struct bir_dynamic_info *dynamic = bir_argument_dynamic(arg);
     for (uint32_t i = 0; dynamic && i < dynamic->n_terms; i++)
         if (dynamic->terms[i].expr->kind == PELICAN_INDIRECT_ARG && dynamic->indirect_dim != 0)
             verify_report(v, RULE_VECTOR_OFFSET, arg->source_offset,
-                          "%s has a vector offset along %s, only W is possible", verify_name(arg->parent, name),
+                          "%s has a vector offset along %s, only W is possible",
+                          verify_name(bir_argument_parent(arg), name),
                           bir_enum_name(BIR_ENUM_INDIRECT_DIM, dynamic->indirect_dim));
 }
 
@@ -142,14 +143,14 @@ static void verify_loopnest(struct verifier *v, const struct bir_instruction *in
 {
     char name[160];
     const struct bir_instruction_rare *rare = inst->rare;
-    if (!rare || rare->loopnest.count == 0)
+    if (!rare || !rare->loopnest)
         return;
-    uint32_t at = rare->loopnest.count;
+    uint32_t at = rare->loopnest->count;
     const struct bir_instruction *loop = inst->block->region->owner;
     for (; loop; loop = loop->block->region->owner) { /* innermost first, so from the end of the list */
         const struct bir_loop *record = loop->rare->loop;
         const struct pelican_axis *axis = record->axis ? record->axis : record->dynamic_axis;
-        if (axis && (at == 0 || rare->loopnest.items[--at] != axis))
+        if (axis && (at == 0 || rare->loopnest->items[--at] != axis))
             break;
     }
     if (loop || at != 0)

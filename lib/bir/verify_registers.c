@@ -79,7 +79,7 @@ static void verify_alu(struct verifier *v, const struct bir_instruction *inst)
     uint32_t outs = bir_instruction_argument_count(inst, BIR_ROLE_OUT);
     (void)register_bytes(inst, BIR_ROLE_OUT, &others);
     bool counts_fit = is_wide ? ins >= 2 && ins <= 4 && outs >= 1 && outs <= 2 : ins == 2 && outs == 1;
-    if (!counts_fit || others > 0 || !register_of(inst->heads[BIR_ROLE_IN])) {
+    if (!counts_fit || others > 0 || !register_of(bir_instruction_first(inst, BIR_ROLE_IN))) {
         fail_operands(v, inst,
                       is_wide ? "two inputs (or low and high halves), the first a register, and one output (or halves)"
                               : "two inputs, the first a register, and one output register");
@@ -103,7 +103,7 @@ static bool is_move_dtype(uint8_t dtype)
 static void verify_move(struct verifier *v, const struct bir_instruction *inst)
 {
     char name[160];
-    const struct bir_argument *source = inst->heads[BIR_ROLE_IN];
+    const struct bir_argument *source = bir_instruction_first(inst, BIR_ROLE_IN);
     uint32_t others, to_bytes = register_bytes(inst, BIR_ROLE_OUT, &others);
     bool is_immediate = source && source->kind == BIR_ARG_IMM_VALUE;
     if (bir_instruction_argument_count(inst, BIR_ROLE_IN) != 1 || to_bytes == 0 || others > 0 ||

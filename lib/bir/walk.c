@@ -110,7 +110,7 @@ bool bir_argument_each_register(struct bir_argument *arg, bir_register_fn *fn, v
     switch (arg->kind) {
     case BIR_ARG_REGISTER_ACCESS: return each_in_access(arg, fn, user);
     case BIR_ARG_REGISTER_AP: return each_in_register_ap((struct bir_register_ap *)arg, fn, user);
-    case BIR_ARG_PHYSICAL_AP: return !arg->rare || each_in_dynamic(arg->rare->dynamic, fn, user);
+    case BIR_ARG_PHYSICAL_AP: return each_in_dynamic(bir_argument_dynamic(arg), fn, user);
     case BIR_ARG_SYMBOLIC_IMM_VALUE: return each_in_expr(((struct bir_symbolic_imm_value *)arg)->expr, fn, user);
     case BIR_ARG_SYMBOLIC_AP: {
         const struct bir_symbolic_ap *ap = (const struct bir_symbolic_ap *)arg;

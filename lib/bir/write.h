@@ -81,7 +81,7 @@ void write_blocks(struct writer *writer, const struct bir_region *region);
 
 /* write_records.c: values of the header keys of the same names */
 void write_sync(struct bir_json_writer *w, const struct bir_sync *sync);
-void write_edges(struct bir_json_writer *w, const struct bir_edges *edges, enum bir_edge_list list);
+void write_edges(struct bir_json_writer *w, const struct bir_instruction *inst, enum bir_edge_list list);
 void write_loop_axis(struct bir_json_writer *w, const struct bir_loop *loop);
 void write_dynamic_axis(struct bir_json_writer *w, const struct bir_loop *loop);
 

@@ -12,10 +12,10 @@
 
 static void write_shape(struct bir_json_writer *w, struct prop_cursor *props, const struct bir_argument *arg)
 {
-    if (!arg->rare || !arg->rare->access_shape)
+    if (!bir_argument_shape(arg))
         return;
     WRITE_FIELD(w, props, "access_shape");
-    write_ints(w, arg->rare->access_shape);
+    write_ints(w, bir_argument_shape(arg));
 }
 
 static void write_ap(struct bir_json_writer *w, struct prop_cursor *props, const struct bir_pattern *pattern)
@@ -82,9 +82,9 @@ static void write_physical(struct bir_json_writer *w, struct prop_cursor *props,
     write_shape(w, props, &ap->base);
     write_ap(w, props, ap->pattern);
     write_dtype(w, props, &ap->base);
-    if (ap->base.rare && ap->base.rare->dynamic) {
+    if (bir_argument_dynamic(&ap->base)) {
         WRITE_FIELD(w, props, "dynamic_ap_info");
-        write_dynamic(w, ap->base.rare->dynamic);
+        write_dynamic(w, bir_argument_dynamic(&ap->base));
     }
     WRITE_FIELD(w, props, "kind");
     WRITE_NAME(w, "physical_ap");
@@ -112,9 +112,10 @@ static void write_symbolic(struct bir_json_writer *w, struct prop_cursor *props,
     WRITE_FIELD(w, props, "kind");
     WRITE_NAME(w, "symbolic_ap");
     write_set_name(w, props, &ap->base);
-    if (ap->num_tensor_indirect_indices != 0) {
+    const struct bir_argument_rare *rare = bir_argument_rare_of(&ap->base);
+    if (rare && rare->num_tensor_indirect_indices != 0) {
         WRITE_FIELD(w, props, "num_tensor_indirect_indices");
-        bir_json_put_i64(w, ap->num_tensor_indirect_indices);
+        bir_json_put_i64(w, rare->num_tensor_indirect_indices);
     }
     if (ap->tensor_indirect_arg_id != -1) {
         WRITE_FIELD(w, props, "tensor_indirect_arg_id");
@@ -206,7 +207,7 @@ static void write_register_access(struct bir_json_writer *w, struct prop_cursor 
 
 static void write_argument(struct bir_json_writer *w, const struct bir_argument *arg)
 {
-    struct prop_cursor props = write_cursor(arg->rare ? arg->rare->props : NULL);
+    struct prop_cursor props = write_cursor(bir_argument_props(arg));
     bir_json_put_object_begin(w);
     switch ((enum bir_argument_kind)arg->kind) {
     case BIR_ARG_PHYSICAL_AP: write_physical(w, &props, (const struct bir_physical_ap *)arg); break;

@@ -79,15 +79,15 @@ static void write_text(struct bir_json_writer *w, const struct bir_str *text)
 static void write_loopnest(struct bir_json_writer *w, const struct bir_instruction_rare *rare)
 {
     bir_json_put_array_begin(w);
-    for (uint32_t i = 0; i < rare->loopnest.count; i++)
-        write_str(w, rare->loopnest.items[i]->name);
+    for (uint32_t i = 0; i < rare->loopnest->count; i++)
+        write_str(w, rare->loopnest->items[i]->name);
     bir_json_put_array_end(w);
 }
 
 void write_part(struct writer *writer, const struct bir_instruction *inst, enum write_part part)
 {
     switch (part) {
-    case WRITE_PART_DEPENDENCIES: write_edges(&writer->json, inst->edges, BIR_EDGES_NORMAL); break;
+    case WRITE_PART_DEPENDENCIES: write_edges(&writer->json, inst, BIR_EDGES_NORMAL); break;
     case WRITE_PART_INS: write_arguments(writer, inst, BIR_ROLE_IN); break;
     case WRITE_PART_LOOPNEST: write_loopnest(&writer->json, inst->rare); break;
     case WRITE_PART_NAME: write_str(&writer->json, inst->name); break;
@@ -107,7 +107,7 @@ static void write_noted_part(struct instruction_state *s, enum write_part part)
 
 static bool has_edges(const struct instruction_state *s, enum bir_edge_list list)
 {
-    return s->inst->edges && s->inst->edges->list[list].count > 0;
+    return bir_instruction_edge_count(s->inst, list) > 0;
 }
 
 static void write_loop_head(struct writer *writer, struct instruction_state *s, const struct bir_loop *loop)
@@ -141,15 +141,15 @@ static void write_engine(struct instruction_state *s)
     else
         write_name(s->w, bir_engine_name(s->inst->engine));
     FIELD(s, SLOT_ENGINE_ID, "engine_id");
-    bir_json_put_u64(s->w, s->inst->engine_id);
+    bir_json_put_u64(s->w, bir_instruction_engine_id(s->inst));
 }
 
 static void write_loopnest_field(struct instruction_state *s, const struct bir_instruction_rare *rare)
 {
-    if (!rare || (rare->loopnest.count == 0 && !(rare->texts && rare->texts->loopnest)))
+    if (!rare || (!rare->loopnest && !(rare->texts && rare->texts->loopnest)))
         return;
     FIELD(s, SLOT_LOOPNEST, "loopnest");
-    if (rare->loopnest.count > 0)
+    if (rare->loopnest)
         write_noted_part(s, WRITE_PART_LOOPNEST);
     else
         write_text(s->w, rare->texts->loopnest);
@@ -171,7 +171,7 @@ static void write_first_half(struct writer *writer, struct instruction_state *s)
         write_noted_part(s, WRITE_PART_DEPENDENCIES);
     }
     write_engine(s);
-    if (inst->heads[BIR_ROLE_INDIRECTION]) {
+    if (bir_instruction_first(inst, BIR_ROLE_INDIRECTION)) {
         FIELD(s, SLOT_INDIRECTION_INS, "indirection_ins");
         write_arguments(writer, inst, BIR_ROLE_INDIRECTION);
     }
@@ -179,7 +179,7 @@ static void write_first_half(struct writer *writer, struct instruction_state *s)
     write_noted_part(s, WRITE_PART_INS);
     if (has_edges(s, BIR_EDGES_LOOP_CARRIED)) {
         FIELD(s, SLOT_LOOP_CARRIED, "loop_carried_dependencies");
-        write_edges(s->w, inst->edges, BIR_EDGES_LOOP_CARRIED);
+        write_edges(s->w, inst, BIR_EDGES_LOOP_CARRIED);
     }
     write_loopnest_field(s, rare);
     if (inst->name) {
@@ -228,7 +228,7 @@ static void write_second_half(struct instruction_state *s)
     }
     if (has_edges(s, BIR_EDGES_UNROLL)) {
         FIELD(s, SLOT_UNROLL, "unroll_dependencies");
-        write_edges(s->w, s->inst->edges, BIR_EDGES_UNROLL);
+        write_edges(s->w, s->inst, BIR_EDGES_UNROLL);
     }
 }
 

@@ -17,9 +17,9 @@ static void write_extra(struct bir_json_writer *w, const struct bir_str *extra)
     }
 }
 
-static void write_edge(struct bir_json_writer *w, const struct bir_edge *edge)
+static void write_edge(struct bir_json_writer *w, const struct bir_edges *edges, const struct bir_edge *edge)
 {
-    const struct bir_str *name = edge->target && edge->target->name ? edge->target->name : edge->name;
+    const struct bir_str *name = edge->target->name, *extra = bir_edge_extra(edges, edge);
     if (edge->bare && edge->kind == BIR_EDGE_FLOW) {
         write_str(w, name);
         return;
@@ -30,16 +30,18 @@ static void write_edge(struct bir_json_writer *w, const struct bir_edge *edge)
         write_name(w, bir_enum_name(BIR_ENUM_EDGE_KIND, edge->kind));
     else
         bir_json_put_u64(w, edge->kind);
-    if (edge->extra)
-        write_extra(w, edge->extra);
+    if (extra)
+        write_extra(w, extra);
     bir_json_put_array_end(w);
 }
 
-void write_edges(struct bir_json_writer *w, const struct bir_edges *edges, enum bir_edge_list list)
+void write_edges(struct bir_json_writer *w, const struct bir_instruction *inst, enum bir_edge_list list)
 {
+    const struct bir_edges *edges = bir_instruction_edges(inst);
     bir_json_put_array_begin(w);
-    for (uint32_t i = 0; i < edges->list[list].count; i++)
-        write_edge(w, &edges->list[list].items[i]);
+    BIR_EACH_EDGE (edge, inst)
+        if (edge->list == list)
+            write_edge(w, edges, edge);
     bir_json_put_array_end(w);
 }
 

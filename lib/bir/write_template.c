@@ -19,12 +19,12 @@ _Static_assert(MODEL_DEPTH < BIR_JSON_WRITER_MAX_DEPTH, "a model is within the l
 static bool is_plain(const struct bir_instruction *inst)
 {
     const struct bir_instruction_rare *rare = inst->rare;
-    const struct bir_edges *edges = inst->edges;
-    if (!inst->name || inst->heads[BIR_ROLE_INDIRECTION] || inst->engine == BIR_ENUM_UNKNOWN ||
+    if (!inst->name || bir_instruction_first(inst, BIR_ROLE_INDIRECTION) || inst->engine == BIR_ENUM_UNKNOWN ||
         inst->opcode == BIR_OP_UNKNOWN)
         return false;
-    if (edges && (edges->list[BIR_EDGES_LOOP_CARRIED].count > 0 || edges->list[BIR_EDGES_UNROLL].count > 0))
-        return false;
+    BIR_EACH_EDGE (edge, inst)
+        if (edge->list != BIR_EDGES_NORMAL)
+            return false;
     return !rare || (!rare->loop && !rare->sync && !rare->debug && !rare->texts && !rare->scheduled_start &&
                      !rare->scheduled_end);
 }
@@ -32,9 +32,9 @@ static bool is_plain(const struct bir_instruction *inst)
 static uint8_t parts_of(const struct bir_instruction *inst)
 {
     unsigned parts = PART(INS) | PART(NAME) | PART(OUTS);
-    if (inst->edges && inst->edges->list[BIR_EDGES_NORMAL].count > 0)
+    if (bir_instruction_edge_count(inst, BIR_EDGES_NORMAL) > 0)
         parts |= PART(DEPENDENCIES);
-    if (inst->rare && inst->rare->loopnest.count > 0)
+    if (inst->rare && inst->rare->loopnest)
         parts |= PART(LOOPNEST);
     return (uint8_t)parts;
 }
@@ -63,7 +63,7 @@ static const struct write_template *template_of(struct writer *writer, struct wr
     uint8_t parts = parts_of(inst);
     uint32_t count = 0;
     for (struct write_template *t = plan->templates; t; t = t->next, count++) {
-        if (t->parts != parts || t->engine != inst->engine || t->engine_id != inst->engine_id ||
+        if (t->parts != parts || t->engine != inst->engine || t->engine_id != bir_instruction_engine_id(inst) ||
             t->origin != inst->origin)
             continue;
         if (!t->tried)
@@ -76,7 +76,7 @@ static const struct write_template *template_of(struct writer *writer, struct wr
         return NULL;
     made->parts = parts;
     made->engine = inst->engine;
-    made->engine_id = inst->engine_id;
+    made->engine_id = bir_instruction_engine_id(inst);
     made->origin = inst->origin;
     made->next = plan->templates;
     plan->templates = made;

@@ -115,7 +115,7 @@ static void expected_steps(struct bir_plan *plan, const struct bir_operand *oper
 
 static const struct bir_storage *output_of(const struct bir_machine_op *op)
 {
-    const struct bir_argument *out = op->inst ? op->inst->heads[BIR_ROLE_OUT] : NULL;
+    const struct bir_argument *out = op->inst ? bir_instruction_first(op->inst, BIR_ROLE_OUT) : NULL;
     return out ? out->location : NULL;
 }
 

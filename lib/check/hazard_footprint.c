@@ -49,7 +49,7 @@ static enum bir_status unplaced(struct builder *b, const struct bir_argument *ar
     const struct bir_instruction *owner = h->execs.items[b->exec].inst;
     if (!hazard_rule(h, HAZARD_RULE_UNPLACED))
         return BIR_OK;
-    const struct bir_prop *memref = arg->rare ? bir_props_find(arg->rare->props, "memref") : NULL;
+    const struct bir_prop *memref = bir_props_find(bir_argument_props(arg), "memref");
     const char *storage = arg->location && arg->location->name       ? arg->location->name->text
                           : memref && memref->type == BIR_VALUE_TEXT ? memref->u.s->text
                                                                      : "?";
@@ -510,7 +510,7 @@ static const struct bir_location *own_location(const struct builder *b, const st
 {
     const struct bir_location *location = (const struct bir_location *)arg->location;
     const struct bir_function *function = b->h->function;
-    if (location->base.function == function || (arg->rare && bir_props_find(arg->rare->props, "memref_owner_func")))
+    if (location->base.function == function || bir_props_find(bir_argument_props(arg), "memref_owner_func"))
         return location;
     const struct bir_location *own =
         location->base.name ? bir_function_find_location(function, location->base.name) : NULL;
@@ -532,7 +532,7 @@ static enum bir_status add_register_ap(struct builder *b, const struct bir_argum
     if (!arg->location || arg->location->tag != BIR_STORAGE_SET)
         return unplaced(b, arg, "the set is not known");
     const struct bir_set *set = own_set(b, arg);
-    const struct bir_prop *memref = arg->rare ? bir_props_find(arg->rare->props, "memref") : NULL;
+    const struct bir_prop *memref = bir_props_find(bir_argument_props(arg), "memref");
     const struct bir_str *only = memref && memref->type == BIR_VALUE_TEXT ? memref->u.s : NULL;
     uint32_t n = 0;
     for (uint32_t i = 0; i < set->locations.count; i++) {
@@ -551,7 +551,7 @@ static enum bir_status add_operand(struct builder *b, const struct bir_argument 
         const struct bir_physical_ap *ap = (const struct bir_physical_ap *)arg;
         if (!arg->location || arg->location->tag != BIR_STORAGE_LOCATION)
             return unplaced(b, arg, "the location is not known");
-        bool is_runtime = arg->rare && arg->rare->dynamic;
+        bool is_runtime = bir_argument_dynamic(arg);
         return access_location(b, own_location(b, arg), is_runtime ? NULL : ap, arg);
     }
     case BIR_ARG_REGISTER_AP: return add_register_ap(b, arg);

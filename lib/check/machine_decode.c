@@ -348,7 +348,7 @@ static enum bir_status decode_indirect_load(const struct decoder *d, const struc
 
 static enum bir_status decode_load(const struct decoder *d)
 {
-    const struct bir_argument *source = d->inst->heads[BIR_ROLE_IN];
+    const struct bir_argument *source = bir_instruction_first(d->inst, BIR_ROLE_IN);
     struct words out;
     BIR_TRY(flatten(d, BIR_ROLE_OUT, 0, &out));
     if (!source || out.n == 0 || out.problem || out.has_imm)
@@ -362,7 +362,7 @@ static enum bir_status decode_load(const struct decoder *d)
 
 static enum bir_status decode_save(const struct decoder *d)
 {
-    const struct bir_argument *target = d->inst->heads[BIR_ROLE_OUT];
+    const struct bir_argument *target = bir_instruction_first(d->inst, BIR_ROLE_OUT);
     struct words in;
     BIR_TRY(flatten(d, BIR_ROLE_IN, 0, &in));
     if (!target || in.n == 0 || in.problem || in.has_imm)

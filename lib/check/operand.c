@@ -300,11 +300,11 @@ enum bir_status bir_operand_describe(struct bir_operand_context *context, struct
     const struct bir_physical_ap *physical = (const struct bir_physical_ap *)arg;
     const struct bir_dynamic_info *dynamic = NULL;
     if (arg->kind == BIR_ARG_PHYSICAL_AP) {
-        dynamic = arg->rare ? arg->rare->dynamic : NULL;
+        dynamic = bir_argument_dynamic(arg);
         if (!dynamic && !offset_is_wide(physical, (const struct bir_location *)arg->location))
             return BIR_OK;
     }
-    *operand = (struct bir_operand){ .inst = arg->parent,
+    *operand = (struct bir_operand){ .inst = bir_argument_parent(arg),
                                      .nest = nest,
                                      .kind = BIR_OPERAND_SYMBOLIC,
                                      .role = arg->role,

@@ -55,7 +55,7 @@ static const struct bir_physical_ap *psum_operand(const struct bir_argument *arg
 
 static bool same_region(const struct bir_physical_ap *a, const struct bir_physical_ap *b)
 {
-    bool dynamic = (a->base.rare && a->base.rare->dynamic) || (b->base.rare && b->base.rare->dynamic);
+    bool dynamic = bir_argument_dynamic(&a->base) || bir_argument_dynamic(&b->base);
     return a->pattern == b->pattern && a->offset_elems == b->offset_elems && a->base.dtype == b->base.dtype && !dynamic;
 }
 
@@ -71,7 +71,7 @@ static struct extent extent_of(const struct bir_physical_ap *ap)
     const struct bir_location *location = (const struct bir_location *)ap->base.location;
     struct extent e = { .whole = true };
     int64_t elem = bir_dtype_bytes(ap->base.dtype), pitch = location->dims->items[1] / elem;
-    if (pitch <= 0 || (ap->base.rare && ap->base.rare->dynamic) || (ap->base.flags & BIR_ARGF_WHOLE_LOCATION))
+    if (pitch <= 0 || bir_argument_dynamic(&ap->base) || (ap->base.flags & BIR_ARGF_WHOLE_LOCATION))
         return e;
     int64_t row_low = ap->offset_elems / pitch, row_high = row_low, low = ap->offset_elems % pitch, high = low;
     for (uint32_t k = 0; k < ap->pattern->rank; k++) {

@@ -50,7 +50,7 @@ static int64_t source_offset(uint32_t offset)
 static void report(struct encoder *e, const struct isa_operand *operand, const struct isa_problem *problem)
 {
     const struct isa_rule_info *info = isa_rule_info_of(problem->rule);
-    const struct bir_instruction *inst = operand->argument->parent;
+    const struct bir_instruction *inst = bir_argument_parent(operand->argument);
     struct bir_diag *diag =
         bir_diag_add(e->diags, e->options->keep_going ? BIR_WARNING : BIR_ERROR, info->code,
                      source_offset(operand->argument->source_offset), "%s %s, %s[%u]: %s", isa_instruction_opcode(inst),
@@ -62,7 +62,7 @@ static void report(struct encoder *e, const struct isa_operand *operand, const s
 
 static void warn(struct encoder *e, const struct isa_operand *operand)
 {
-    const struct bir_instruction *inst = operand->argument->parent;
+    const struct bir_instruction *inst = bir_argument_parent(operand->argument);
     bir_diag_add(e->diags, BIR_WARNING, "isa-register-high", source_offset(operand->argument->source_offset),
                  "%s %s, %s[%u]: %s", isa_instruction_opcode(inst), inst->name ? inst->name->text : "",
                  isa_role_name((enum bir_role)operand->argument->role), operand->position, operand->warning);

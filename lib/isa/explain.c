@@ -74,7 +74,7 @@ static void explain_slot(struct bir_buf *out, const struct isa_operand *operand,
     const struct isa_slot_info *info = isa_slot_info_of(operand->slot);
     if (operand->slot == ISA_SLOT_NONE)
         return;
-    const struct bir_instruction *inst = operand->argument->parent;
+    const struct bir_instruction *inst = bir_argument_parent(operand->argument);
     bir_buf_printf(out, "slot: %s (%u bytes) by %s %s[%" PRIu32 "] on %s%s; may be in %s%s%s\n", info->name,
                    info->size_bytes, isa_instruction_opcode(inst),
                    isa_role_name((enum bir_role)operand->argument->role), operand->position,

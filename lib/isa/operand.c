@@ -249,7 +249,7 @@ static bool encode_addr4(struct access *a, struct isa_operand *out, struct isa_p
 /* 1-based position in indirection_ins of the index vector that a companion names, 0 when it has none. */
 static int64_t companion_index_position(const struct bir_argument *argument)
 {
-    const struct bir_dynamic_info *dynamic = argument->rare ? argument->rare->dynamic : NULL;
+    const struct bir_dynamic_info *dynamic = bir_argument_dynamic(argument);
     for (uint32_t i = 0; dynamic && i < dynamic->n_terms; i++) {
         const struct pelican_expr *expr = dynamic->terms[i].expr;
         while (expr && expr->kind == PELICAN_MULT)
@@ -262,7 +262,7 @@ static int64_t companion_index_position(const struct bir_argument *argument)
 
 static bool has_companion(const struct bir_argument *argument)
 {
-    return argument->kind == BIR_ARG_PHYSICAL_AP && argument->rare && argument->rare->dynamic;
+    return argument->kind == BIR_ARG_PHYSICAL_AP && bir_argument_dynamic(argument);
 }
 
 static const struct bir_argument *index_argument(const struct access *a)
@@ -570,8 +570,8 @@ enum isa_outcome isa_operand_encode(const struct bir_argument *argument, uint32_
                                     enum isa_generation generation, struct isa_operand *out,
                                     struct isa_problem *problem)
 {
-    struct access a = { .argument = argument, .inst = argument->parent, .generation = generation };
-    a.route = isa_route_operand(argument->parent, (enum bir_role)argument->role, position, generation);
+    struct access a = { .argument = argument, .inst = bir_argument_parent(argument), .generation = generation };
+    a.route = isa_route_operand(bir_argument_parent(argument), (enum bir_role)argument->role, position, generation);
     *out = (struct isa_operand){ .argument = argument,
                                  .position = position,
                                  .slot = a.route.slot,

@@ -69,7 +69,7 @@ static bool describe_side(struct isa_word_builder *b, struct side *side)
 static bool side_of(struct isa_word_builder *b, enum bir_role role, struct side *side)
 {
     const struct bir_argument *argument = isa_word_argument(b, role, 0);
-    if (!argument || argument->kind != BIR_ARG_PHYSICAL_AP || (argument->rare && argument->rare->dynamic))
+    if (!argument || argument->kind != BIR_ARG_PHYSICAL_AP || bir_argument_dynamic(argument))
         return isa_word_fail(b, "a side with a runtime address has no known layout");
     side->access = (const struct bir_physical_ap *)argument;
     if (!describe_side(b, side))

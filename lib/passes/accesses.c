@@ -100,7 +100,7 @@ static void add_loop(struct collector *c, const struct bir_segment *segment)
     const struct bir_loop *loop = segment->owner->rare->loop;
     for (uint32_t i = 0; i < loop->registers.count; i++)
         add_access(c, loop->registers.items[i], segment->kind == BIR_SEGMENT_ENTER, segment->kind == BIR_SEGMENT_LATCH);
-    for (size_t i = 0; i < sizeof loop->dynamic_bounds / sizeof loop->dynamic_bounds[0]; i++) {
+    for (size_t i = 0; i < BIR_LOOP_BOUNDS; i++) {
         if (loop->dynamic_bounds[i])
             add_expression(c, loop->dynamic_bounds[i], 0);
     }

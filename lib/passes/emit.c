@@ -161,11 +161,10 @@ static struct bir_instruction *begin(struct bir_emitter *e, enum bir_opcode opco
         free_name(e, &e->instruction_names, &e->function->instructions, put_number(e, e->prefix_len, e->next));
     struct bir_instruction *inst =
         name ? bir_instruction_new(e->module, opcode, (enum bir_engine)e->position->engine, name) : NULL;
-    if (!inst) {
+    if (!inst || !bir_instruction_set_engine_id(e->module, inst, bir_instruction_engine_id(e->position))) {
         e->failed = true;
         return NULL;
     }
-    inst->engine_id = e->position->engine_id;
     inst->source_offset = e->position->source_offset;
     e->next++;
     return inst;

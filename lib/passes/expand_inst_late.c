@@ -32,7 +32,7 @@ struct expanding {
 
 static const struct bir_dynamic_info *dynamic_info(const struct bir_argument *arg)
 {
-    return arg->kind == BIR_ARG_PHYSICAL_AP && arg->rare ? arg->rare->dynamic : NULL;
+    return arg->kind == BIR_ARG_PHYSICAL_AP ? bir_argument_dynamic(arg) : NULL;
 }
 
 /* Calls fn for every IndirectArg below e; stops and gives false when fn does. */
@@ -76,7 +76,7 @@ static bool index_has_one_element(void *user, int64_t arg_id)
 /* isScalarDynamicOffsetAP of lowering.md 9.1. */
 static bool is_scalar(const struct bir_argument *arg)
 {
-    return each_index_of(dynamic_info(arg), index_has_one_element, arg->parent);
+    return each_index_of(dynamic_info(arg), index_has_one_element, bir_argument_parent(arg));
 }
 
 /* --- guards --- */
@@ -85,7 +85,7 @@ static enum bir_status refuse(struct expanding *x, const struct bir_argument *ar
                               const char *text)
 {
     return bir_fail(x->diags, code, bir_pass_place(arg->source_offset), hint, "operand of %s: %s",
-                    arg->parent->name ? arg->parent->name->text : "?", text);
+                    bir_argument_parent(arg)->name ? bir_argument_parent(arg)->name->text : "?", text);
 }
 
 /* Opcodes that take a runtime offset: all DMA, and the on-engine copies (choice). */
@@ -110,7 +110,7 @@ static bool is_tensor_indirect(const struct bir_dynamic_info *info)
 static enum bir_status check_operand(struct expanding *x, const struct bir_argument *arg)
 {
     const struct bir_dynamic_info *info = dynamic_info(arg);
-    const struct bir_instruction *inst = arg->parent;
+    const struct bir_instruction *inst = bir_argument_parent(arg);
     bool dma = bir_opcode_flags(inst->opcode) & BIR_OPF_DMA;
     if (info && !takes_dynamic(inst))
         return refuse(x, arg, "expand-not-dma", "only DMA and dynamic copies take a runtime offset",
@@ -238,12 +238,12 @@ static bool replace_operand(struct expanding *x, const struct bir_expansion *exp
     ap->address_is_offset = true;
     ap->const_sub_tensor_id = location->set->locations.count > 1 ? location->tensor_id : -1;
     arg->source_offset = old->source_offset;
-    if (old->rare && (old->rare->access_shape || old->rare->props)) {
+    if (bir_argument_shape(old) || bir_argument_props(old)) {
         struct bir_argument_rare *rare = bir_argument_need_rare(x->module, arg);
         if (!rare)
             return false;
-        rare->access_shape = old->rare->access_shape;
-        rare->props = old->rare->props;
+        rare->access_shape = bir_argument_shape(old);
+        rare->props = bir_argument_props(old);
     }
     bir_argument_set_location(arg, &location->set->base, old->role == BIR_ROLE_OUT, true);
     bir_argument_remove(old);
@@ -253,10 +253,9 @@ static bool replace_operand(struct expanding *x, const struct bir_expansion *exp
 /* rewireDeps (choice of 9.2): every emitted TensorLoad waits for what the consumer waits for. */
 static bool inherit_edges(struct expanding *x, struct bir_instruction *load, const struct bir_instruction *inst)
 {
-    for (int list = 0; inst->edges && list <= BIR_EDGES_LOOP_CARRIED; list++) {
-        for (uint32_t i = 0; i < inst->edges->list[list].count; i++) {
-            const struct bir_edge *edge = &inst->edges->list[list].items[i];
-            if (edge->target && edge->target != load &&
+    for (uint8_t list = BIR_EDGES_NORMAL; list <= BIR_EDGES_LOOP_CARRIED; list++) {
+        BIR_EACH_EDGE (edge, inst) {
+            if (edge->list == list && edge->target != load &&
                 !bir_instruction_add_dependency(x->module, load, edge->target, (enum bir_edge_kind)edge->kind,
                                                 list == BIR_EDGES_LOOP_CARRIED))
                 return false;
@@ -309,7 +308,7 @@ static enum bir_status expand_instruction(struct expanding *x, struct bir_instru
     }
     if (status != BIR_OK || x->work.count == 0)
         return status;
-    struct bir_instruction *before = inst->prev;
+    struct bir_instruction *before = bir_instruction_prev(inst);
     if (!collect_ids(x))
         return bir_arena_failure(x->context->scratch);
     if (!convert_operands(x, inst, before) || !close_gaps(x, inst))

@@ -21,7 +21,7 @@
 
 static const char *inst_name(const struct bir_argument *arg)
 {
-    return arg->parent->name ? arg->parent->name->text : "?";
+    return bir_argument_parent(arg)->name ? bir_argument_parent(arg)->name->text : "?";
 }
 
 static enum bir_status refuse(struct bir_expander *x, const struct bir_argument *arg, const char *code,
@@ -45,8 +45,7 @@ bool bir_offset_is_wide(const struct bir_argument *arg)
 {
     const struct bir_location *location = (const struct bir_location *)arg->location;
     int64_t bytes;
-    if (arg->kind != BIR_ARG_PHYSICAL_AP || !location || location->type != BIR_MEMORY_DRAM ||
-        (arg->rare && arg->rare->dynamic))
+    if (arg->kind != BIR_ARG_PHYSICAL_AP || !location || location->type != BIR_MEMORY_DRAM || bir_argument_dynamic(arg))
         return false;
     return __builtin_mul_overflow(((const struct bir_physical_ap *)arg)->offset_elems,
                                   (int64_t)bir_dtype_bytes(arg->dtype), &bytes) ||
@@ -84,20 +83,21 @@ static enum bir_status check_register(struct bir_expander *x, const struct bir_a
         return refuse(x, arg, "expand-no-register", "name a register",
                       "each dynamic-offset term should have a register");
     if (reg->engine == BIR_ENGINE_UNASSIGNED) /* written without engine: it is where its only reader is */
-        reg->engine = arg->parent->engine;
-    if (reg->engine != arg->parent->engine)
+        reg->engine = bir_argument_parent(arg)->engine;
+    if (reg->engine != bir_argument_parent(arg)->engine)
         return bir_fail(
             x->diags, "expand-engine", bir_pass_place(arg->source_offset), "run split_engines first",
             "runtime offset of %s: RegDynIndex->getEngine() == I.getEngine() does not hold: register %s is on %s, "
             "the instruction on %s",
-            inst_name(arg), reg->base.name->text, bir_engine_name(reg->engine), bir_engine_name(arg->parent->engine));
+            inst_name(arg), reg->base.name->text, bir_engine_name(reg->engine),
+            bir_engine_name(bir_argument_parent(arg)->engine));
     *wide = *wide || reg->num_physical == 2;
     return BIR_OK;
 }
 
 static enum bir_status check_index(struct bir_expander *x, const struct bir_argument *arg, int64_t arg_id, bool *wide)
 {
-    const struct bir_physical_ap *index = bir_index_operand(arg->parent, arg_id);
+    const struct bir_physical_ap *index = bir_index_operand(bir_argument_parent(arg), arg_id);
     if (!index)
         return bir_fail(x->diags, "expand-no-index", bir_pass_place(arg->source_offset),
                         "arg_id is the 1-based position in indirection_ins",
@@ -106,7 +106,7 @@ static enum bir_status check_index(struct bir_expander *x, const struct bir_argu
     if (bir_pattern_elems(index->pattern) != 1)
         return refuse(x, arg, "expand-index-count", "a scalar offset is read from one element",
                       "Scalar dynamic offset must have 1 element");
-    if ((index->base.rare && index->base.rare->dynamic) || bir_offset_is_wide(&index->base))
+    if (bir_argument_dynamic(&index->base) || bir_offset_is_wide(&index->base))
         return refuse(x, arg, "expand-index-dynamic", "load the index into a register first",
                       "the index operand has a runtime or 64-bit offset itself");
     uint32_t bytes = bir_dtype_bytes(index->base.dtype);

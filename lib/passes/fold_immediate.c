@@ -12,7 +12,7 @@ static enum bir_status refuse(const struct bir_symbolic_imm_value *imm, struct b
 {
     return bir_fail(diags, "lower-immediate", bir_pass_place(imm->base.source_offset), "make the expression constant",
                     "symbolic immediate of %s must evaluate to a single value: %s",
-                    imm->base.parent->name ? imm->base.parent->name->text : "?", why);
+                    bir_argument_parent(&imm->base)->name ? bir_argument_parent(&imm->base)->name->text : "?", why);
 }
 
 /* Bits of an integer as a float with a sign, `exponent_bits` and `fraction_bits`; false when it is not exact. */

@@ -330,7 +330,7 @@ static bool add_physical(struct bir_spaces *spaces, const struct bir_physical_ap
 {
     const struct bir_location *location = (const struct bir_location *)ap->base.location;
     struct access a = { location, ap->pattern, ap->offset_elems, ap->offset_elems, bir_dtype_bytes(ap->base.dtype), 0 };
-    if ((ap->base.flags & BIR_ARGF_WHOLE_LOCATION) || (ap->base.rare && ap->base.rare->dynamic))
+    if ((ap->base.flags & BIR_ARGF_WHOLE_LOCATION) || bir_argument_dynamic(&ap->base))
         return whole_location(spaces, location, out);
     a.row_elems = row_elems(location, a.elem_bytes);
     return add_access(spaces, &a, out);

@@ -215,7 +215,7 @@ static void note_read_peaks(struct scan *s, uint32_t id, uint32_t number, const 
     uint32_t before = number == s->live->segments.items[id].first_step ? UINT32_MAX : number - 1;
     for (const struct bir_access *a = step.first; a != step.end; a++) {
         if (a->use)
-            note_peak(s, reg_of(s, a->node)->engine, id, before, inst->prev);
+            note_peak(s, reg_of(s, a->node)->engine, id, before, bir_instruction_prev(inst));
     }
 }
 
@@ -229,7 +229,7 @@ static enum bir_status scan_segment(struct scan *s, uint32_t id, const struct bi
     if (segment->kind != BIR_SEGMENT_CODE)
         return step_back(s, id, segment->first_step, NULL, with_edges);
     struct bir_instruction *inst = segment->last;
-    for (uint32_t i = 0; i < segment->count && inst != until; i++, inst = inst->prev) {
+    for (uint32_t i = 0; i < segment->count && inst != until; i++, inst = bir_instruction_prev(inst)) {
         uint32_t number = segment->first_step + segment->count - 1 - i;
         BIR_TRY(bir_pass_poll(s->live->context, i));
         BIR_TRY(step_back(s, id, number, inst, with_edges));

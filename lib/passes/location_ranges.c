@@ -57,7 +57,7 @@ static bool block_starts(struct finder *finder, struct bir_map *starts)
 {
     uint32_t next = finder->out->instructions;
     for (struct bir_block *block = finder->function->body.last; block; block = block->prev) {
-        for (struct bir_instruction *inst = block->last; inst; inst = inst->prev) {
+        for (struct bir_instruction *inst = block->last; inst; inst = bir_instruction_prev(inst)) {
             if (bir_instruction_region(inst) && !add_stretch(finder, inst->index, next - 1))
                 return false;
             next = inst->index;
@@ -174,7 +174,7 @@ static bool covers_location(const struct bir_physical_ap *ap)
     const struct bir_ints *dims = location->dims;
     int64_t elem = bir_dtype_bytes(ap->base.dtype), run = 1;
     if (ap->base.location->tag != BIR_STORAGE_LOCATION || !dims || dims->count != 2 || elem <= 0 ||
-        dims->items[1] % elem || ap->offset_elems != 0 || (ap->base.rare && ap->base.rare->dynamic))
+        dims->items[1] % elem || ap->offset_elems != 0 || bir_argument_dynamic(&ap->base))
         return false;
     for (uint32_t k = ap->pattern->rank; k-- > 1;) {
         const struct bir_pair *pair = &ap->pattern->pairs[k];

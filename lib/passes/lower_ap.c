@@ -110,7 +110,7 @@ static bool has_dtype(const struct bir_symbolic_ap *ap)
 
 static bool has_engine(const struct bir_symbolic_ap *ap)
 {
-    return bir_engine_is_concrete(ap->base.parent->engine);
+    return bir_engine_is_concrete(bir_argument_parent(&ap->base)->engine);
 }
 
 static bool not_indirect(const struct bir_symbolic_ap *ap)
@@ -144,7 +144,8 @@ static enum bir_status check_guards(const struct bir_symbolic_ap *ap, struct bir
     for (size_t i = 0; i < sizeof guards / sizeof guards[0]; i++) {
         if (!guards[i].holds(ap))
             return bir_fail_member(diags, guards[i].code, bir_pass_place(ap->base.source_offset), guards[i].suffix,
-                                   guards[i].hint, "operand of %s: %s", inst_name(ap->base.parent), guards[i].text);
+                                   guards[i].hint, "operand of %s: %s", inst_name(bir_argument_parent(&ap->base)),
+                                   guards[i].text);
     }
     return BIR_OK;
 }
@@ -154,7 +155,8 @@ static enum bir_status refuse_value(const struct plan *plan, struct bir_diags *d
 {
     return bir_fail_member(diags, code, bir_pass_place(plan->ap->base.source_offset), suffix,
                            "check bounds and coefficients of the axes", "operand of %s on %s: %s reaches %lld, %s",
-                           inst_name(plan->ap->base.parent), plan->set->base.name->text, what, (long long)value, limit);
+                           inst_name(bir_argument_parent(&plan->ap->base)), plan->set->base.name->text, what,
+                           (long long)value, limit);
 }
 
 /* lowering.md 8.7: 0 <= tile and 0 <= block < blocks over the domain of the loops. */
@@ -197,7 +199,7 @@ static enum bir_status check_address(const struct plan *plan, struct bir_diags *
 
 static bool is_moving_operand(const struct bir_argument *arg)
 {
-    return arg->parent->opcode == BIR_OP_MATMULT && arg->role == BIR_ROLE_IN &&
+    return bir_argument_parent(arg)->opcode == BIR_OP_MATMULT && arg->role == BIR_ROLE_IN &&
            bir_argument_position(arg) == MATMULT_MOVING_POSITION;
 }
 
@@ -212,7 +214,8 @@ static int64_t row_bias_bytes(const struct plan *plan)
 static enum bir_status plan_addresses(struct lowering *low, struct plan *plan)
 {
     struct bir_symbolic_ap *ap = plan->ap;
-    struct bir_affine_site site = { ap->base.parent, ap->base.source_offset, "addrs/0 (tile)", "/addrs/0" };
+    struct bir_affine_site site = { bir_argument_parent(&ap->base), ap->base.source_offset, "addrs/0 (tile)",
+                                    "/addrs/0" };
     const struct pelican_expr *block = ap->n_addrs > 1 ? ap->addrs[1] : pelican_constant(&low->module->expressions, 0);
     if (!block)
         return bir_arena_failure(&low->module->arena);
@@ -408,7 +411,7 @@ static enum bir_status convert(struct lowering *low, const struct plan *plan, ui
     char suffix[24] = "-lap";
     BIR_TRY(pointer_location(low, plan, &pointer));
     snprintf(suffix, sizeof suffix, "-lap%u-", k);
-    bir_emitter_place(&low->emitter, plan->ap->base.parent, suffix);
+    bir_emitter_place(&low->emitter, bir_argument_parent(&plan->ap->base), suffix);
     emit_table_access(low, plan, pointer, regs);
     emit_delinearisation(low, plan, regs);
     if (low->emitter.failed || !replace_operand(low, plan, regs))

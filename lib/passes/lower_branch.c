@@ -68,7 +68,11 @@ static enum bir_status check_body_instruction(struct branching *b, struct bir_in
     if (inst->rare && inst->rare->texts && inst->rare->texts->predicates)
         return refuse(b, inst, "branch-predicate", "unroll the loop", "predicates are not lowered to branches");
     if (inst->rare) {
-        inst->rare->loopnest.count = 0;
+        struct bir_instruction_rare *rare = inst->rare->loopnest ? bir_instruction_need_rare(b->module, inst) : NULL;
+        if (inst->rare->loopnest && !rare)
+            return bir_pass_out_of_memory(b->context, b->module);
+        if (rare)
+            rare->loopnest = NULL;
         if (inst->rare->texts)
             inst->rare->texts->loopnest = inst->rare->texts->order = NULL;
     }
@@ -312,12 +316,12 @@ static bool emit_entry(struct branching *b, struct shape *s, unsigned e)
 /* iv := iv + stride, in the latch. */
 static bool emit_step(struct branching *b, struct shape *s, unsigned e)
 {
-    struct bir_instruction *before = s->inst->prev;
+    struct bir_instruction *before = bir_instruction_prev(s->inst);
     place(b, s, e, "-iv-step-");
     bir_emit_alu_reg_imm(&b->emitter, BIR_ALU_ADD, s->iv[e], s->iv[e], s->stride);
-    if (b->emitter.failed || s->inst->prev == before)
+    if (b->emitter.failed || bir_instruction_prev(s->inst) == before)
         return false;
-    struct bir_instruction *step = s->inst->prev;
+    struct bir_instruction *step = bir_instruction_prev(s->inst);
     bir_instruction_unlink(step);
     bir_block_append(s->latch, step);
     return true;
@@ -426,15 +430,10 @@ static void retarget_edges(struct branching *b)
     struct bir_walk walk;
     bir_walk_init(&walk, &b->function->body);
     for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
-        for (int list = 0; inst->edges && list < BIR_EDGES_COUNT; list++) {
-            for (uint32_t i = 0; i < inst->edges->list[list].count; i++) {
-                struct bir_edge *edge = &inst->edges->list[list].items[i];
-                struct bir_instruction *join = edge->target ? bir_map_get(&b->joins, edge->target) : NULL;
-                if (join) {
-                    edge->target = join;
-                    edge->name = join->name;
-                }
-            }
+        BIR_EACH_EDGE (edge, inst) {
+            struct bir_instruction *join = bir_map_get(&b->joins, edge->target);
+            if (join)
+                edge->target = join;
         }
     }
 }

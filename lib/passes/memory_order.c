@@ -207,11 +207,11 @@ static uint32_t cell_of(const struct space *space, uint64_t byte)
  * function's have no index. */
 static void mark_edges(struct order *o, bool set)
 {
-    const struct bir_edges *edges = o->later->edges;
-    for (uint32_t i = 0; edges && i < edges->list[BIR_EDGES_NORMAL].count; i++) {
-        const struct bir_instruction *target = edges->list[BIR_EDGES_NORMAL].items[i].target;
-        if (target && bir_instruction_function(target) == o->function)
-            o->mark[target->index] = set ? i + 1 : 0;
+    const struct bir_edges *edges = bir_instruction_edges(o->later);
+    for (uint32_t i = 0; edges && i < edges->count; i++) {
+        const struct bir_edge *edge = &edges->items[i];
+        if (edge->list == BIR_EDGES_NORMAL && bir_instruction_function(edge->target) == o->function)
+            o->mark[edge->target->index] = set ? i + 1 : 0;
     }
 }
 
@@ -222,22 +222,19 @@ static bool add_edge(struct order *o, struct bir_instruction *earlier, enum bir_
     uint32_t at = o->mark[earlier->index];
     if (earlier == later)
         return true;
-    if (!later->edges)
-        later->edges = BIR_NEW(&o->module->arena, BIR_MEM_INSTRUCTIONS, struct bir_edges);
-    if (!later->edges)
-        return false;
-    if (at > 0 && later->edges->list[BIR_EDGES_NORMAL].items[at - 1].target == earlier) {
-        struct bir_edge *edge = &later->edges->list[BIR_EDGES_NORMAL].items[at - 1];
+    struct bir_edges *edges = bir_instruction_edges(later);
+    if (at > 0 && edges->items[at - 1].target == earlier) {
+        struct bir_edge *edge = &edges->items[at - 1];
         if ((uint8_t)kind > edge->kind) {
             edge->kind = (uint8_t)kind;
             edge->bare = false;
         }
         return true;
     }
-    struct bir_edge fresh = { .target = earlier, .name = earlier->name, .kind = (uint8_t)kind };
-    if (!bir_vec_push(&o->module->arena, &later->edges->list[BIR_EDGES_NORMAL], fresh))
+    struct bir_edge fresh = { .target = earlier, .list = BIR_EDGES_NORMAL, .kind = (uint8_t)kind };
+    if (!bir_instruction_push_edge(o->module, later, fresh))
         return false;
-    o->mark[earlier->index] = later->edges->list[BIR_EDGES_NORMAL].count;
+    o->mark[earlier->index] = bir_instruction_edges(later)->count;
     o->context->stats->dependency_edges++;
     return true;
 }

@@ -55,7 +55,7 @@ enum bir_status bir_rewire_dynamic_registers(struct bir_module *module, struct b
                                              struct bir_diags *diags)
 {
     struct rewiring r = { .function = function, .names = names };
-    if (arg->kind != BIR_ARG_PHYSICAL_AP || !arg->rare || !arg->rare->dynamic)
+    if (arg->kind != BIR_ARG_PHYSICAL_AP || !bir_argument_dynamic(arg))
         return BIR_OK;
     if (bir_dynamic_rewrite(module, arg, rebind, &r))
         return BIR_OK;

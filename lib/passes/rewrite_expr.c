@@ -90,7 +90,7 @@ const struct pelican_expr *bir_expr_rewrite(struct pelican_context *ctx, const s
 
 bool bir_dynamic_rewrite(struct bir_module *module, struct bir_argument *arg, bir_leaf_fn *fn, void *user)
 {
-    const struct bir_dynamic_info *old = arg->rare->dynamic;
+    const struct bir_dynamic_info *old = bir_argument_dynamic(arg);
     struct bir_dynamic_term *terms =
         bir_arena_alloc_array(&module->arena, BIR_MEM_ARGUMENTS, old->n_terms, sizeof *terms);
     struct bir_dynamic_info *info = BIR_NEW(&module->arena, BIR_MEM_ARGUMENTS, struct bir_dynamic_info);
@@ -104,6 +104,8 @@ bool bir_dynamic_rewrite(struct bir_module *module, struct bir_argument *arg, bi
     }
     *info = *old;
     info->terms = terms;
-    arg->rare->dynamic = info;
-    return true;
+    struct bir_argument_rare *rare = bir_argument_need_rare(module, arg);
+    if (rare)
+        rare->dynamic = info;
+    return rare != NULL;
 }

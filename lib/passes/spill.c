@@ -88,8 +88,9 @@ bool bir_spiller_may_spill(const struct bir_spiller *spiller, const struct bir_n
     if (node->at_entry || bir_map_get(&spiller->exempt, reg))
         return false;
     const struct bir_argument *def = reg->base.writers, *use = reg->base.readers;
-    bool one_each = node->defs == 1 && node->uses == 1 && def && use && !def->next_use && !use->next_use;
-    return !(one_each && def->parent->next == use->parent);
+    bool one_each =
+        node->defs == 1 && node->uses == 1 && def && use && !bir_argument_next_use(def) && !bir_argument_next_use(use);
+    return !(one_each && bir_argument_parent(def)->next == bir_argument_parent(use));
 }
 
 /* --- rewriting --- */

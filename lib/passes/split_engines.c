@@ -114,7 +114,7 @@ static enum bir_status check_shape(struct splitter *s, const struct bir_instruct
         if (!(shape->source_kinds >> arg->kind & 1))
             return refuse_shape(s, inst, shape->code_source, "an argument is of the wrong kind");
     }
-    if (inst->heads[BIR_ROLE_OUT]->kind != BIR_ARG_REGISTER_ACCESS)
+    if (bir_instruction_first(inst, BIR_ROLE_OUT)->kind != BIR_ARG_REGISTER_ACCESS)
         return refuse_shape(s, inst, shape->code_result, "its output must be a register");
     return BIR_OK;
 }
@@ -187,7 +187,7 @@ static void demand_region(struct splitter *s, const struct bir_instruction *inst
 {
     const struct bir_loop *loop = inst->rare->loop;
     s->demand = s->function_engines;
-    for (size_t i = 0; i < sizeof loop->dynamic_bounds / sizeof loop->dynamic_bounds[0]; i++)
+    for (size_t i = 0; i < BIR_LOOP_BOUNDS; i++)
         demand_expression(s, loop->dynamic_bounds[i]);
     for (uint32_t i = 0; inst->props && i < inst->props->count; i++) {
         if (inst->props->items[i].type == BIR_VALUE_EXPR)
@@ -199,9 +199,9 @@ static void demand_region(struct splitter *s, const struct bir_instruction *inst
 static void demand_sources(struct splitter *s, const struct split_register *r)
 {
     unsigned engines = r->demand;
-    for (const struct bir_argument *arg = r->reg->base.writers; arg; arg = arg->next_use) {
-        if (is_split(arg->parent) && arg->parent->block)
-            demand_operands(s, arg->parent, engines);
+    for (const struct bir_argument *arg = r->reg->base.writers; arg; arg = bir_argument_next_use(arg)) {
+        if (is_split(bir_argument_parent(arg)) && bir_argument_parent(arg)->block)
+            demand_operands(s, bir_argument_parent(arg), engines);
     }
 }
 
@@ -236,13 +236,13 @@ static enum bir_status collect_demand(struct splitter *s)
 /* A register written by code of one engine has its value nowhere else. */
 static enum bir_status check_writers(struct splitter *s, const struct split_register *r)
 {
-    for (const struct bir_argument *arg = r->reg->base.writers; arg; arg = arg->next_use) {
-        uint8_t engine = arg->parent->engine;
+    for (const struct bir_argument *arg = r->reg->base.writers; arg; arg = bir_argument_next_use(arg)) {
+        uint8_t engine = bir_argument_parent(arg)->engine;
         if (bir_engine_is_concrete(engine) && (r->demand & ~(1u << engine)))
             return bir_fail(s->diags, "split-cross-engine", bir_pass_place(arg->source_offset),
                             "compute the register on ALL, or read it on one engine only",
                             "register %s is written by %s on %s, but needed on other engines too",
-                            r->reg->base.name->text, inst_name(arg->parent), bir_engine_name(engine));
+                            r->reg->base.name->text, inst_name(bir_argument_parent(arg)), bir_engine_name(engine));
     }
     return BIR_OK;
 }
@@ -337,7 +337,7 @@ static enum bir_status replace_operand(struct splitter *s, struct bir_argument *
         return BIR_OK;
     }
     bir_argument_each_register(arg, replace_slot, s);
-    if (arg->kind != BIR_ARG_PHYSICAL_AP || !arg->rare || !arg->rare->dynamic)
+    if (arg->kind != BIR_ARG_PHYSICAL_AP || !bir_argument_dynamic(arg))
         return BIR_OK;
     struct name_collector c = { .s = s };
     bir_argument_each_register(arg, collect_name, &c);

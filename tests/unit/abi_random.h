@@ -121,20 +121,25 @@ static inline bool abi_fill_access(struct abi_fixture *f, struct bir_argument *a
     return arg->kind != BIR_ARG_PHYSICAL_AP || abi_dynamic(f, rare);
 }
 
-static inline bool abi_fill_symbolic(struct abi_fixture *f, struct bir_symbolic_ap *ap)
+static inline struct bir_argument *abi_symbolic(struct abi_fixture *f, enum bir_role role, enum bir_dtype dtype)
 {
+    const struct pelican_expr *addrs[3];
     uint32_t n = (uint32_t)abi_below(f, 4);
-    const struct pelican_expr **addrs = bir_arena_alloc_array(&f->module->arena, BIR_MEM_ARGUMENTS, n, sizeof *addrs);
-    if (!addrs)
-        return false;
-    ap->pattern = abi_pattern(f);
-    ap->addrs = addrs;
-    ap->n_addrs = n;
-    ap->tensor_indirect_arg_id = (int32_t)abi_below(f, 5) - 1;
-    ap->num_tensor_indirect_indices = (int32_t)abi_below(f, 5);
     for (uint32_t i = 0; i < n; i++)
         if (!(addrs[i] = abi_expr(f)))
-            return false;
+            return NULL;
+    struct bir_symbolic_ap *ap = bir_symbolic_ap_new(f->module, f->inst, role, dtype, addrs, n);
+    return ap ? &ap->base : NULL;
+}
+
+static inline bool abi_fill_symbolic(struct abi_fixture *f, struct bir_symbolic_ap *ap)
+{
+    struct bir_argument_rare *rare = bir_argument_need_rare(f->module, &ap->base);
+    if (!rare)
+        return false;
+    ap->pattern = abi_pattern(f);
+    ap->tensor_indirect_arg_id = (int32_t)abi_below(f, 5) - 1;
+    rare->num_tensor_indirect_indices = (int32_t)abi_below(f, 5);
     return ap->pattern != NULL;
 }
 
@@ -192,7 +197,9 @@ static inline struct bir_argument *abi_add(struct abi_fixture *f, const char *sp
     enum bir_dtype dtype =
         class->is_immediate ? immediates[abi_below(f, 6)] : (enum bir_dtype)abi_below(f, BIR_DTYPE_COUNT);
     enum bir_role role = (enum bir_role)abi_below(f, BIR_ROLE_COUNT);
-    struct bir_argument *arg = bir_argument_new(f->module, f->inst, class->kind, role, dtype);
+    struct bir_argument *arg = class->kind == BIR_ARG_SYMBOLIC_AP
+                                   ? abi_symbolic(f, role, dtype)
+                                   : bir_argument_new(f->module, f->inst, class->kind, role, dtype);
     if (!arg)
         return NULL;
     struct bir_storage *location = class->location_tag == BIR_STORAGE_SET        ? &f->set->base

@@ -141,7 +141,7 @@ static inline void codegen_text_operand(struct bir_buf *out, const struct bir_ar
     bir_buf_printf(out, "%s:%s:%s:", lists[arg->role], arg->location->name->text, bir_dtype_name(arg->dtype));
     codegen_text_pairs(out, ap->pattern);
     bir_buf_printf(out, "@%lld", (long long)ap->offset_elems);
-    const struct bir_dynamic_info *info = arg->rare ? arg->rare->dynamic : NULL;
+    const struct bir_dynamic_info *info = bir_argument_dynamic(arg);
     if (!info)
         return;
     ck_assert_uint_eq(info->n_terms, 1);

@@ -78,7 +78,7 @@ static inline void pass_text_operand(struct bir_buf *out, const struct bir_argum
         bir_buf_printf(out, "%s %s ", arg->location->name->text, bir_dtype_name(arg->dtype));
         pass_text_pattern(out, bir_argument_pattern(arg));
         bir_buf_printf(out, " + %lld", (long long)((const struct bir_physical_ap *)arg)->offset_elems);
-        if (arg->rare && arg->rare->dynamic)
+        if (bir_argument_dynamic(arg))
             bir_buf_puts(out, " dynamic");
         return;
     default: bir_buf_puts(out, bir_argument_class_of((enum bir_argument_kind)arg->kind)->wire);
@@ -117,12 +117,12 @@ static inline void pass_text_alu(struct bir_buf *out, const struct bir_instructi
 static inline void pass_text_edges(struct bir_buf *out, const struct bir_instruction *inst)
 {
     bool first = true;
-    for (int list = 0; inst->edges && list < BIR_EDGES_COUNT; list++) {
-        for (uint32_t i = 0; i < inst->edges->list[list].count; i++) {
-            const struct bir_edge *edge = &inst->edges->list[list].items[i];
+    for (int list = 0; list < BIR_EDGES_COUNT; list++) {
+        BIR_EACH_EDGE (edge, inst) {
+            if (edge->list != list)
+                continue;
             bir_buf_printf(out, "%s%s%s %s", first ? "  edges " : ", ",
-                           list == BIR_EDGES_LOOP_CARRIED ? "carried " : "",
-                           edge->target && edge->target->name ? edge->target->name->text : edge->name->text,
+                           list == BIR_EDGES_LOOP_CARRIED ? "carried " : "", edge->target->name->text,
                            bir_enum_name(BIR_ENUM_EDGE_KIND, edge->kind));
             first = false;
         }
@@ -152,7 +152,7 @@ static inline void pass_text_instruction(struct bir_buf *out, const struct bir_i
     } else {
         bir_buf_printf(out, "%s ", bir_opcode_name(inst->opcode));
         pass_text_list(out, inst, BIR_ROLE_IN, ", ");
-        if (inst->heads[BIR_ROLE_INDIRECTION]) {
+        if (bir_instruction_first(inst, BIR_ROLE_INDIRECTION)) {
             bir_buf_puts(out, " by ");
             pass_text_list(out, inst, BIR_ROLE_INDIRECTION, ", ");
         }

@@ -259,14 +259,14 @@ static void expect_base(const struct bir_abi_image *image, const struct bir_argu
     const struct bir_abi_segment *object = image->segments;
     static const uint64_t heads[] = { 0xA0, 0xB0, 0xC0 };
     ck_assert_uint_eq(get(object, 0x18, 4), arg->kind);
-    ck_assert_uint_eq(get(object, 0x28, 4), arg->parent->index);
+    ck_assert_uint_eq(get(object, 0x28, 4), bir_argument_parent(arg)->index);
     ck_assert_uint_eq(get(object, 0x2C, 1), arg->role == BIR_ROLE_OUT && arg->location);
     ck_assert_uint_eq(get(object, 0x30, 4), arg->dtype);
     ck_assert_uint_eq(get(object, 0x40, 1), arg->location != NULL);
     expect_symbol(image, get(object, 0x20, 8), "instruction", "copy", 0);
-    if (arg->next == arg->parent->heads[arg->role])
+    if (!bir_argument_next(arg))
         expect_symbol(image, get(object, 0x08, 8), "instruction", "copy", heads[arg->role]);
-    if (arg == arg->parent->heads[arg->role])
+    if (!bir_argument_prev(arg))
         expect_symbol(image, get(object, 0x10, 8), "instruction", "copy", heads[arg->role]);
     else
         ck_assert_int_eq(bir_abi_symbol_at(image, get(object, 0x10, 8))->class, BIR_ABI_SYMBOL_OPERAND);
@@ -282,7 +282,7 @@ static void expect_base(const struct bir_abi_image *image, const struct bir_argu
 
 static void expect_shape(const struct bir_abi_image *image, const struct bir_argument *arg)
 {
-    const struct bir_ints *shape = arg->rare ? arg->rare->access_shape : NULL;
+    const struct bir_ints *shape = bir_argument_shape(arg);
     ck_assert_uint_eq(get(image->segments, 0xA8, 4), shape ? shape->count : 0);
     if (shape && shape->count > 0)
         ck_assert_mem_eq(items_of(image, image->segments, 0xA0), shape->items, shape->count * 8);
@@ -341,11 +341,11 @@ static void expect_access(const struct bir_abi_image *image, const struct bir_ar
     expect_shape(image, arg);
     if (arg->kind == BIR_ARG_PHYSICAL_AP) {
         ck_assert_uint_eq(get(object, 0xD0, 8), (uint64_t)((const struct bir_physical_ap *)arg)->offset_elems);
-        expect_dynamic(image, arg->rare ? arg->rare->dynamic : NULL);
+        expect_dynamic(image, bir_argument_dynamic(arg));
     } else if (arg->kind == BIR_ARG_SYMBOLIC_AP) {
         const struct bir_symbolic_ap *ap = (const struct bir_symbolic_ap *)arg;
         ck_assert_int_eq((int32_t)get(object, 0xD0, 4), ap->tensor_indirect_arg_id);
-        ck_assert_int_eq((int32_t)get(object, 0xD4, 4), ap->num_tensor_indirect_indices);
+        ck_assert_int_eq((int32_t)get(object, 0xD4, 4), bir_argument_rare_of(arg)->num_tensor_indirect_indices);
         ck_assert_uint_eq(get(object, 0xE8, 8) - get(object, 0xE0, 8), ap->n_addrs * UINT64_C(0x20));
         for (uint32_t i = 0; i < ap->n_addrs; i++)
             expect_axes(image, bir_abi_segment_at(image, get(object, 0xE0, 8)), i * 0x20);
@@ -517,7 +517,7 @@ START_TEST(operands_without_object_are_refused)
     struct bir_argument *arg = abi_add(&f, bad_operands[_i].spelling);
     arg->kind = bad_operands[_i].kind >= 0 ? (uint8_t)bad_operands[_i].kind : arg->kind;
     arg->dtype = bad_operands[_i].dtype >= 0 ? (uint8_t)bad_operands[_i].dtype : arg->dtype;
-    arg->parent = bad_operands[_i].orphan ? NULL : arg->parent;
+    arg->parent = bad_operands[_i].orphan ? 0 : arg->parent;
     arg->source_offset = 17;
     bench_init(&b);
     ck_assert_int_eq(bir_abi_space_init(&b.space, 16, &b.arena, &b.diags), BIR_OK);

@@ -3,6 +3,7 @@
  * of operands, hash-consing, dependencies, walking.
  */
 #include "alloc_fail.h"
+#include "bir/json.h"
 #include "bir/module.h"
 #include "unit.h"
 
@@ -61,7 +62,7 @@ static void expect_sound(const struct fixture *f)
 static unsigned uses(const struct bir_argument *head)
 {
     unsigned count = 0;
-    for (; head; head = head->next_use)
+    for (; head; head = bir_argument_next_use(head))
         count++;
     return count;
 }
@@ -170,15 +171,114 @@ START_TEST(lists_keep_order)
     ck_assert_ptr_null(bir_instruction_argument(inst, BIR_ROLE_IN, 4));
     ck_assert_ptr_null(bir_instruction_argument(inst, BIR_ROLE_OUT, 0));
     bir_argument_remove(zero); /* the head moves */
-    ck_assert_ptr_eq(inst->heads[BIR_ROLE_IN], one);
+    ck_assert_ptr_eq(bir_instruction_first(inst, BIR_ROLE_IN), one);
     bir_argument_remove(three); /* and the tail */
     ck_assert_uint_eq(bir_instruction_argument_count(inst, BIR_ROLE_IN), 2);
     BIR_EACH_ARGUMENT (arg, inst, BIR_ROLE_IN)
         bir_argument_remove(arg);
-    ck_assert_ptr_null(inst->heads[BIR_ROLE_IN]);
+    ck_assert_ptr_null(bir_instruction_first(inst, BIR_ROLE_IN));
     expect_uses(&f.a->base, 0, 0);
     expect_sound(&f);
     bir_module_free(f.module);
+}
+END_TEST
+
+/* Operands of the three lists are made in any order; each list keeps the order of its own. */
+START_TEST(lists_share_a_ring)
+{
+    static const enum bir_role orders[][6] = {
+        { BIR_ROLE_OUT, BIR_ROLE_IN, BIR_ROLE_INDIRECTION, BIR_ROLE_OUT, BIR_ROLE_IN, BIR_ROLE_INDIRECTION },
+        { BIR_ROLE_IN, BIR_ROLE_IN, BIR_ROLE_OUT, BIR_ROLE_OUT, BIR_ROLE_IN, BIR_ROLE_OUT },
+        { BIR_ROLE_INDIRECTION, BIR_ROLE_OUT, BIR_ROLE_OUT, BIR_ROLE_INDIRECTION, BIR_ROLE_IN, BIR_ROLE_IN },
+    };
+    for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+        struct fixture f = make();
+        struct bir_instruction *inst = add(&f, "i");
+        struct bir_argument *made[BIR_ROLE_COUNT][6];
+        uint32_t count[BIR_ROLE_COUNT] = { 0 };
+        for (size_t i = 0; i < 6; i++)
+            made[orders[k][i]][count[orders[k][i]]++] = physical(&f, inst, orders[k][i], f.a);
+        for (int round = 0; round < 2; round++) {
+            for (enum bir_role role = BIR_ROLE_IN; role < BIR_ROLE_COUNT; role++) {
+                ck_assert_uint_eq(bir_instruction_argument_count(inst, role), count[role]);
+                for (uint32_t i = 0; i < count[role]; i++) {
+                    ck_assert_ptr_eq(bir_instruction_argument(inst, role, i), made[role][i]);
+                    ck_assert_uint_eq(bir_argument_position(made[role][i]), i);
+                    ck_assert_ptr_eq(bir_argument_prev(made[role][i]), i > 0 ? made[role][i - 1] : NULL);
+                    ck_assert_ptr_eq(bir_argument_parent(made[role][i]), inst);
+                }
+                struct bir_argument *last = count[role] > 0 ? made[role][count[role] - 1] : NULL;
+                ck_assert_ptr_eq(bir_instruction_last(inst, role), last);
+            }
+            expect_sound(&f);
+            for (enum bir_role role = BIR_ROLE_IN; round == 0 && role < BIR_ROLE_COUNT; role++) {
+                if (count[role] == 0)
+                    continue;
+                bir_argument_remove(made[role][0]);
+                memmove(&made[role][0], &made[role][1], --count[role] * sizeof made[role][0]);
+            }
+        }
+        bir_module_free(f.module);
+    }
+}
+END_TEST
+
+START_TEST(shared_records_are_copied_to_change)
+{
+    struct fixture f = make();
+    struct bir_instruction *inst = add(&f, "i"), *loop = add(&f, NULL);
+    struct bir_argument *in = physical(&f, inst, BIR_ROLE_IN, f.a);
+    bir_argument_need_rare(f.module, in)->access_shape = bir_ints_get(f.module, (const int64_t[]){ 1, 2 }, 2);
+    ck_assert_ptr_eq(bir_argument_need_rare(f.module, in), bir_argument_rare_of(in)); /* its own already */
+    ck_assert_uint_eq(bir_instruction_engine_id(inst), 0);
+    ck_assert(bir_instruction_set_engine_id(f.module, inst, 0));
+    ck_assert_ptr_null(inst->rare);
+    ck_assert(bir_instruction_set_engine_id(f.module, inst, 3));
+    ck_assert_uint_eq(bir_instruction_engine_id(inst), 3);
+    struct bir_loop *record = bir_instruction_need_loop(f.module, loop);
+    for (int i = 0; i < BIR_LOOP_BOUNDS; i++)
+        ck_assert_ptr_null(record->dynamic_bounds[i]);
+    bir_module_free(f.module);
+}
+END_TEST
+
+/* Two instructions with equal debug and shapes read from text share the records; changing one leaves the other. */
+START_TEST(equal_records_are_shared_when_read)
+{
+    static const char text[] = "{\"arch\":\"gen3\",\"functions\":[{\"allocations\":[{\"Skind\":\"memory_location_set\","
+                               "\"dtype\":\"int8\",\"kind\":"
+                               "\"Internal\",\"memorylocations\":[{\"Skind\":\"memory_location\",\"dims\":[128,4],"
+                               "\"name\":\"t\",\"type\":\"SB\"}],"
+                               "\"name\":\"t_set\"}],\"attributes\":[],\"blocks\":[{\"instructions\":["
+                               "{\"debug\":{\"lineno\":7},\"engine\":\"DVE\",\"engine_id\":1,\"ins\":[{\"access_"
+                               "shape\":[4],\"ap\":[[4,128],[1,4]],"
+                               "\"dtype\":\"int8\",\"kind\":\"physical_ap\",\"memref\":\"t\",\"offset\":0}],\"name\":"
+                               "\"a\",\"opcode\":\"TensorCopy\","
+                               "\"outs\":[]},"
+                               "{\"debug\":{\"lineno\":7},\"engine\":\"DVE\",\"engine_id\":1,\"ins\":[{\"access_"
+                               "shape\":[4],\"ap\":[[4,128],[1,4]],"
+                               "\"dtype\":\"int8\",\"kind\":\"physical_ap\",\"memref\":\"t\",\"offset\":0}],\"name\":"
+                               "\"b\",\"opcode\":\"TensorCopy\","
+                               "\"outs\":[]}],\"name\":\"B\"}],\"name\":\"f\"}],\"version\":2}";
+    struct bir_arena arena;
+    struct bir_diags diags;
+    struct bir_module *module = NULL;
+    bir_arena_init(&arena, 0);
+    bir_diags_init(&diags, &arena, 10);
+    ck_assert_int_eq(bir_module_read_json(text, sizeof text - 1, NULL, &diags, &module), BIR_OK);
+    struct bir_instruction *a = module->functions->body.first->first, *b = a->next;
+    struct bir_argument *in_a = bir_instruction_first(a, BIR_ROLE_IN), *in_b = bir_instruction_first(b, BIR_ROLE_IN);
+    ck_assert(a->rare && a->rare == b->rare && in_a->rare && bir_argument_rare_of(in_a) == bir_argument_rare_of(in_b));
+    bir_instruction_need_rare(module, a)->debug = NULL;
+    ck_assert(bir_instruction_set_engine_id(module, a, 2));
+    bir_argument_need_rare(module, in_a)->access_shape = NULL;
+    ck_assert(b->rare->debug && !a->rare->debug);
+    ck_assert(bir_instruction_engine_id(a) == 2 && bir_instruction_engine_id(b) == 1);
+    ck_assert(bir_argument_shape(in_b) && !bir_argument_shape(in_a));
+    struct bir_instruction *copy = bir_instruction_clone(module, b, bir_intern_cstr(&module->strings, "copy"));
+    ck_assert(copy && copy->rare == b->rare);
+    bir_module_free(module);
+    bir_arena_deinit(&arena);
 }
 END_TEST
 
@@ -218,7 +318,7 @@ START_TEST(replacement)
     bir_argument_replace(first, fresh);
     ck_assert_ptr_eq(bir_instruction_argument(inst, BIR_ROLE_OUT, 0), fresh);
     ck_assert_ptr_eq(bir_instruction_argument(inst, BIR_ROLE_OUT, 1), second);
-    ck_assert_ptr_null(inst->heads[BIR_ROLE_IN]);
+    ck_assert_ptr_null(bir_instruction_first(inst, BIR_ROLE_IN));
     expect_uses(&f.a->base, 0, 1);
     expect_uses(&f.b->base, 0, 1); /* a writer now */
     expect_sound(&f);
@@ -257,12 +357,12 @@ START_TEST(cloning)
     ck_assert_int_eq(copy->rare->scheduled_end, 9);
     ck_assert_ptr_ne(copy->rare->sync, rare->sync);
     ck_assert_int_eq(copy->rare->sync->waits.items[0].semaphore, 3);
-    ck_assert_uint_eq(copy->edges->list[BIR_EDGES_NORMAL].count, 1);
+    ck_assert_uint_eq(bir_instruction_edge_count(copy, BIR_EDGES_NORMAL), 1);
     copy->rare->sync->waits.items[0].semaphore = 4; /* what is mutable is not shared */
-    copy->edges->list[BIR_EDGES_NORMAL].items[0].kind = BIR_EDGE_FLOW;
+    bir_instruction_edges(copy)->items[0].kind = BIR_EDGE_FLOW;
     ck_assert_int_eq(rare->sync->waits.items[0].semaphore, 3);
-    ck_assert_uint_eq(inst->edges->list[BIR_EDGES_NORMAL].items[0].kind, BIR_EDGE_ANTI);
-    ck_assert_ptr_eq(copy->heads[BIR_ROLE_IN]->rare->access_shape, in->rare->access_shape);
+    ck_assert_uint_eq(bir_instruction_edges(inst)->items[0].kind, BIR_EDGE_ANTI);
+    ck_assert_ptr_eq(bir_argument_shape(bir_instruction_first(copy, BIR_ROLE_IN)), bir_argument_shape(in));
     ck_assert_ptr_eq(bir_map_get(&f.function->instructions, copy->name), copy);
     bir_instruction_unlink(copy);
     bir_instruction_drop_uses(copy);
@@ -375,13 +475,13 @@ START_TEST(dependencies_merge)
                   { BIR_EDGE_INVALID, BIR_EDGE_FLOW } };
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         ck_assert(bir_instruction_add_dependency(f.module, b, a, steps[i].kind, false));
-        ck_assert_uint_eq(b->edges->list[BIR_EDGES_NORMAL].count, 1);
-        ck_assert_uint_eq(b->edges->list[BIR_EDGES_NORMAL].items[0].kind, steps[i].expected);
+        ck_assert_uint_eq(bir_instruction_edge_count(b, BIR_EDGES_NORMAL), 1);
+        ck_assert_uint_eq(bir_instruction_edges(b)->items[0].kind, steps[i].expected);
     }
     ck_assert(bir_instruction_add_dependency(f.module, b, a, BIR_EDGE_ANTI, true)); /* the lists are kept apart */
-    ck_assert_uint_eq(b->edges->list[BIR_EDGES_LOOP_CARRIED].items[0].kind, BIR_EDGE_ANTI);
+    ck_assert_uint_eq(bir_instruction_edges(b)->items[1].kind, BIR_EDGE_ANTI);
     ck_assert(bir_instruction_add_dependency(f.module, b, b, BIR_EDGE_FLOW, true));
-    ck_assert_uint_eq(b->edges->list[BIR_EDGES_LOOP_CARRIED].count, 2);
+    ck_assert_uint_eq(bir_instruction_edge_count(b, BIR_EDGES_LOOP_CARRIED), 2);
     bir_module_free(f.module);
 }
 END_TEST
@@ -456,16 +556,13 @@ START_TEST(registers_of_operands)
     ck_assert(bir_argument_each_register(arg, see, &seen));
     ck_assert_uint_eq(seen.count, 3);
     ck_assert(ap->address == f.wide && ap->offset == f.wide && ap->sub_tensor == f.wide);
-    struct bir_symbolic_ap *sym =
-        (struct bir_symbolic_ap *)bir_argument_new(f.module, inst, BIR_ARG_SYMBOLIC_AP, BIR_ROLE_IN, BIR_DTYPE_INT32);
     struct pelican_context *p = &f.module->expressions;
     const struct pelican_expr *value = pelican_runtime_value(p, f.r);
     const struct pelican_term term = { .index = value, .coef = 2 };
     const struct pelican_expr *parts[] = { pelican_affine(p, 1, &term, 1), pelican_modulo(p, value, 3),
                                            pelican_mult(p, value, 2), pelican_constant(p, 4) };
     const struct pelican_expr *sum[] = { pelican_sum(p, parts, 4) };
-    sym->addrs = sum;
-    sym->n_addrs = 1;
+    struct bir_symbolic_ap *sym = bir_symbolic_ap_new(f.module, inst, BIR_ROLE_IN, BIR_DTYPE_INT32, sum, 1);
     seen = (struct seen){ .count = 0 };
     ck_assert(bir_argument_each_register(&sym->base, see, &seen));
     ck_assert_uint_eq(seen.count, 3);
@@ -489,7 +586,7 @@ START_TEST(names_and_memory)
     ck_assert_int_eq(f.r->physical_id, -1);
     struct bir_instruction *inst = add(&f, "i");
     ck_assert_ptr_eq(bir_argument_set(physical(&f, inst, BIR_ROLE_IN, f.b)), f.set);
-    ck_assert_int_eq(bir_argument_memory(inst->heads[BIR_ROLE_IN]), BIR_MEMORY_SB);
+    ck_assert_int_eq(bir_argument_memory(bir_instruction_first(inst, BIR_ROLE_IN)), BIR_MEMORY_SB);
     ck_assert_int_eq(bir_set_memory(f.set), BIR_MEMORY_SB);
     ck_assert_int_eq(bir_pattern_elems_per_partition(f.pattern), 512);
     const struct bir_pair huge[] = { { 1, 1 }, { 1, INT64_MAX }, { 1, 2 } };
@@ -535,6 +632,9 @@ int main(void)
                                    immediates_land_in_ins,
                                    immediate_bits,
                                    lists_keep_order,
+                                   lists_share_a_ring,
+                                   shared_records_are_copied_to_change,
+                                   equal_records_are_shared_when_read,
                                    rebinding_is_exact,
                                    replacement,
                                    cloning,

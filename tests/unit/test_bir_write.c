@@ -184,15 +184,15 @@ static size_t bytes_held(int n, size_t *text_len)
     return used;
 }
 
-/* Sizes of 2^n instructions, because tables double: then each step doubles exactly what it should. */
+/* Tables grow by half: they are between half and three quarters full. */
 START_TEST(memory_is_linear)
 {
     size_t text_len;
     double small = (double)bytes_held(1 << 10, &text_len) / (1 << 10);
     double medium = (double)bytes_held(1 << 14, &text_len) / (1 << 14);
     double large = (double)bytes_held(1 << 17, &text_len) / (1 << 17);
-    ck_assert_double_le(large, medium * 1.02);
-    ck_assert_double_le(medium, small * 1.02);
+    ck_assert_double_le(large, medium * 1.05);
+    ck_assert_double_le(medium, small * 1.05);
 }
 END_TEST
 

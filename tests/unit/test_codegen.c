@@ -278,9 +278,9 @@ END_TEST
 
 static const struct bir_edge *edge_between(const struct bir_instruction *later, const struct bir_instruction *earlier)
 {
-    for (uint32_t i = 0; later->edges && i < later->edges->list[BIR_EDGES_NORMAL].count; i++)
-        if (later->edges->list[BIR_EDGES_NORMAL].items[i].target == earlier)
-            return &later->edges->list[BIR_EDGES_NORMAL].items[i];
+    BIR_EACH_EDGE (edge, later)
+        if (edge->list == BIR_EDGES_NORMAL && edge->target == earlier)
+            return edge;
     return NULL;
 }
 
@@ -303,7 +303,7 @@ START_TEST(edges_are_ordered_and_complete)
     }
     BIR_EACH_BLOCK (block, &c.module->functions->body) {
         BIR_EACH_INSTRUCTION (inst, block) {
-            total += inst->edges ? inst->edges->list[BIR_EDGES_NORMAL].count : 0;
+            total += bir_instruction_edge_count(inst, BIR_EDGES_NORMAL);
         }
     }
     ck_assert_uint_eq(total, sizeof pairs / sizeof *pairs);
@@ -657,7 +657,7 @@ START_TEST(literal_simple_access_is_one_pair)
     ck_assert_int_eq(pattern->pairs[0].step_elems, 512);
     ck_assert_int_eq(pattern->pairs[0].num, 128);
     ck_assert(arg->flags & BIR_ARGF_WHOLE_LOCATION);
-    ck_assert_uint_eq(arg->rare->access_shape->count, 3);
+    ck_assert_uint_eq(bir_argument_shape(arg)->count, 3);
     codegen_case_close(&c);
 }
 END_TEST

@@ -236,7 +236,7 @@ static const struct klr_node *find_in_node(const struct klr_node *node, uint64_t
 /* True when the operand was compared. */
 static bool check_footprint(const struct klr_node *statement, const struct bir_argument *arg, const char *name)
 {
-    if (arg->kind != BIR_ARG_PHYSICAL_AP || (arg->rare && arg->rare->dynamic))
+    if (arg->kind != BIR_ARG_PHYSICAL_AP || bir_argument_dynamic(arg))
         return false;
     const struct klr_node *access = find_in_node(statement, arg->source_offset);
     if (!access)

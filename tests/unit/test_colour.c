@@ -233,13 +233,11 @@ static struct bir_block *append_loop(struct program *p, struct bir_block *block,
 {
     struct bir_instruction *loop =
         bir_instruction_new(p->module, BIR_OP_LOOP, BIR_ENGINE_UNASSIGNED, name_of(p, "L", n));
-    struct bir_instruction_rare *rare = bir_instruction_need_rare(p->module, loop);
-    rare->loop = BIR_NEW(&p->module->arena, BIR_MEM_INSTRUCTIONS, struct bir_loop);
-    rare->loop->region.owner = loop;
-    rare->loop->axis = pelican_axis_new(&p->module->expressions, name_of(p, "x", n), 0, (int64_t)below(p, 3), 1);
-    rare->loop->axis->loop = loop;
+    struct bir_loop *record = bir_instruction_need_loop(p->module, loop);
+    record->axis = pelican_axis_new(&p->module->expressions, name_of(p, "x", n), 0, (int64_t)below(p, 3), 1);
+    record->axis->loop = loop;
     bir_block_append(block, loop);
-    return bir_block_new(p->module, &rare->loop->region, name_of(p, "B", n));
+    return bir_block_new(p->module, &record->region, name_of(p, "B", n));
 }
 
 /* Every register is written first, so that no read is of garbage. */

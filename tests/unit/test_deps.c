@@ -202,11 +202,10 @@ static enum bir_status run_passes(struct world *w, bool flow, bool anti)
 
 static int edge_kind(const struct world *w, int later, int earlier)
 {
-    const struct bir_edges *edges = w->insts[later]->edges;
     int kind = 0, found = 0;
-    for (uint32_t i = 0; edges && i < edges->list[BIR_EDGES_NORMAL].count; i++) {
-        if (edges->list[BIR_EDGES_NORMAL].items[i].target == w->insts[earlier]) {
-            kind = edges->list[BIR_EDGES_NORMAL].items[i].kind;
+    BIR_EACH_EDGE (edge, w->insts[later]) {
+        if (edge->list == BIR_EDGES_NORMAL && edge->target == w->insts[earlier]) {
+            kind = edge->kind;
             found++;
         }
     }
@@ -257,9 +256,9 @@ START_TEST(kinds_and_merging)
     ck_assert_int_ne(edge_kind(&w, later, earlier), BIR_EDGE_FLOW);
     ck_assert_int_eq(run_passes(&w, true, false), BIR_OK);
     ck_assert_int_eq(edge_kind(&w, later, earlier), BIR_EDGE_FLOW);
-    uint32_t count = w.insts[later]->edges->list[BIR_EDGES_NORMAL].count;
+    uint32_t count = bir_instruction_edge_count(w.insts[later], BIR_EDGES_NORMAL);
     ck_assert_int_eq(run_passes(&w, true, true), BIR_OK);
-    ck_assert_uint_eq(w.insts[later]->edges->list[BIR_EDGES_NORMAL].count, count);
+    ck_assert_uint_eq(bir_instruction_edge_count(w.insts[later], BIR_EDGES_NORMAL), count);
     bir_module_free(w.module);
 }
 END_TEST
@@ -296,22 +295,23 @@ START_TEST(dynamic_and_aliased_accesses_cover_the_location)
     access_row(&w, write, BIR_ROLE_OUT, a);
     access_row(&w, read, BIR_ROLE_IN, b);
     access_row(&w, dynamic, BIR_ROLE_IN, a);
-    struct bir_argument *arg = dynamic->heads[BIR_ROLE_IN];
+    struct bir_argument *arg = bir_instruction_first(dynamic, BIR_ROLE_IN);
     ((struct bir_physical_ap *)arg)->offset_elems = 3 * ROW_BYTES;
     ck_assert_int_eq(run_passes(&w, true, false), BIR_OK);
-    ck_assert_ptr_null(read->edges);
-    ck_assert_ptr_null(dynamic->edges);
+    ck_assert_ptr_null(bir_instruction_edges(read));
+    ck_assert_ptr_null(bir_instruction_edges(dynamic));
     struct bir_prop alias = { .type = BIR_VALUE_JSON };
     alias.u.s = bir_intern_cstr(&w.module->strings, "[[\"ext\", \"b\", 3]]");
     a->base.props = bir_props_with(w.module, a->base.props, "alias", &alias);
     alias.u.s = bir_intern_cstr(&w.module->strings, "[[\"ext\", \"a\", 3]]");
     b->base.props = bir_props_with(w.module, b->base.props, "alias", &alias);
-    ck_assert_ptr_nonnull(bir_argument_need_rare(w.module, arg));
-    arg->rare->dynamic = BIR_NEW(&w.module->arena, BIR_MEM_ARGUMENTS, struct bir_dynamic_info);
-    arg->rare->dynamic->actual = bir_argument_pattern(arg);
+    struct bir_argument_rare *rare = bir_argument_need_rare(w.module, arg);
+    ck_assert_ptr_nonnull(rare);
+    rare->dynamic = BIR_NEW(&w.module->arena, BIR_MEM_ARGUMENTS, struct bir_dynamic_info);
+    rare->dynamic->actual = bir_argument_pattern(arg);
     ck_assert_int_eq(run_passes(&w, true, false), BIR_OK);
-    ck_assert(read->edges && read->edges->list[BIR_EDGES_NORMAL].items[0].target == write);
-    ck_assert(dynamic->edges && dynamic->edges->list[BIR_EDGES_NORMAL].items[0].target == write);
+    ck_assert(bir_instruction_edges(read) && bir_instruction_edges(read)->items[0].target == write);
+    ck_assert(bir_instruction_edges(dynamic) && bir_instruction_edges(dynamic)->items[0].target == write);
     bir_module_free(w.module);
 }
 END_TEST

@@ -35,7 +35,7 @@ START_TEST(surviving_gather_has_dense_id)
     ck_assert_int_eq(run.status, BIR_OK);
     const struct bir_instruction *inst = run.module->functions->body.first->last;
     const struct bir_argument *gather = bir_instruction_argument(inst, BIR_ROLE_IN, 1);
-    ck_assert_int_eq(gather->rare->dynamic->terms[0].expr->u.arg_id, 1);
+    ck_assert_int_eq(bir_argument_dynamic(gather)->terms[0].expr->u.arg_id, 1);
     ck_assert_uint_eq(run.stats.expanded_operands, 1);
     pass_text_run_deinit(&run);
     free(text);

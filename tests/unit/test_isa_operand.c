@@ -401,7 +401,7 @@ START_TEST(unexpanded_runtime_offsets_are_refused)
     struct bir_instruction *inst = new_instruction(BIR_OP_TENSOR_SCALAR, BIR_ENGINE_DVE, "i");
     struct bir_argument *a = add(inst, BIR_ROLE_IN, t, PATTERN({ 512, 128 }, { 1, 512 }), 0, BIR_DTYPE_FLOAT32);
     make_gather(a, 1);
-    struct bir_dynamic_term *term = (struct bir_dynamic_term *)a->rare->dynamic->terms;
+    struct bir_dynamic_term *term = (struct bir_dynamic_term *)bir_argument_dynamic(a)->terms;
     term->expr = pelican_constant(&module->expressions, 5);
     expect_refused(a, ISA_V3, ISA_RULE_UNEXPANDED);
     teardown();

@@ -244,7 +244,7 @@ static void check_companion(const struct bir_instruction *inst, const struct bir
                             const struct klr_node *pattern, uint64_t *random)
 {
     const struct bir_str *reg;
-    const struct bir_dynamic_info *info = arg->rare->dynamic;
+    const struct bir_dynamic_info *info = bir_argument_dynamic(arg);
     const struct klr_node *shape = klr_node_at(pattern_tensor(pattern), KLR_TensorName_shape);
     check_index_operand(bir_instruction_argument(inst, BIR_ROLE_INDIRECTION, 0), index_of(pattern, &reg));
     ck_assert_uint_eq(info->n_terms, 1);
@@ -407,7 +407,7 @@ static void subject_randomise(struct subject *s, uint64_t *random, union klr_slo
 /* Where the byte lies physically: row and byte of it. */
 static void check_place(const struct subject *s, const struct bir_physical_ap *ap, int64_t v)
 {
-    const struct bir_dynamic_info *info = ap->base.rare->dynamic;
+    const struct bir_dynamic_info *info = bir_argument_dynamic(&ap->base);
     const struct bir_location *location = (const struct bir_location *)ap->base.location;
     int64_t expected = reference_byte(s->pattern, v),
             got = (info->c_elems + info->terms[0].coef * v) * (int64_t)bir_dtype_bytes(ap->base.dtype);

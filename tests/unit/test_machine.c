@@ -408,7 +408,7 @@ START_TEST(pointer_and_table)
     ck_assert_int_eq(value_of(&w, lo, 0), -4);
     ck_assert_int_eq(value_of(&w, hi, 0), 1);
 
-    struct bir_instruction *entry = table_load(&w, table->set, lo, hi, out)->base.parent;
+    struct bir_instruction *entry = bir_argument_parent(&table_load(&w, table->set, lo, hi, out)->base);
     ck_assert_int_eq(run_one(&w, entry), BIR_TRAP_NONE);
     ck_assert_int_eq(value_of(&w, out, 0), 0x1000);
     give(&w, lo, 4); /* 0x200000004 = table + 8 */
@@ -422,7 +422,8 @@ START_TEST(pointer_and_table)
     }
     /* the right address in the wrong table */
     give(&w, lo, 4);
-    ck_assert_int_eq(run_one(&w, table_load(&w, other->set, lo, hi, out)->base.parent), BIR_TRAP_TABLE_BOUNDS);
+    ck_assert_int_eq(run_one(&w, bir_argument_parent(&table_load(&w, other->set, lo, hi, out)->base)),
+                     BIR_TRAP_TABLE_BOUNDS);
     world_deinit(&w);
 }
 END_TEST

@@ -67,7 +67,7 @@ static enum bir_status rewire(struct rewired *r)
 
 static const char *register_name(const struct rewired *r)
 {
-    return r->arg->rare->dynamic->terms[0].expr->u.reg->base.name->text;
+    return bir_argument_dynamic(r->arg)->terms[0].expr->u.reg->base.name->text;
 }
 
 START_TEST(rewiring_follows_the_map)
@@ -78,9 +78,9 @@ START_TEST(rewiring_follows_the_map)
     ck_assert_ptr_nonnull(
         bir_function_add_register(f, bir_intern_cstr(&r.run.module->strings, "other"), BIR_ENGINE_SP, 1));
     map_name(&r, "r_off", "r_off");
-    const struct pelican_expr *before = r.arg->rare->dynamic->terms[0].expr;
+    const struct pelican_expr *before = bir_argument_dynamic(r.arg)->terms[0].expr;
     ck_assert_int_eq(rewire(&r), BIR_OK);
-    ck_assert_ptr_eq(r.arg->rare->dynamic->terms[0].expr, before);
+    ck_assert_ptr_eq(bir_argument_dynamic(r.arg)->terms[0].expr, before);
     map_name(&r, "r_off", "nowhere"); /* not found in the function: unchanged */
     ck_assert_int_eq(rewire(&r), BIR_OK);
     ck_assert_str_eq(register_name(&r), "r_off");
