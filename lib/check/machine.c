@@ -28,6 +28,7 @@ const char *bir_trap_name(enum bir_trap trap)
         [BIR_TRAP_TABLE_BOUNDS] = "address outside the table",
         [BIR_TRAP_UNWRITTEN] = "read of a register that nothing wrote",
         [BIR_TRAP_STEPS] = "too many steps",
+        [BIR_TRAP_WAITS] = "waits for another engine",
     };
     return (unsigned)trap < BIR_TRAP_COUNT ? names[trap] : "?";
 }

@@ -40,6 +40,7 @@ enum bir_trap {
     BIR_TRAP_UNWRITTEN, /* read of a register that nothing wrote (threads only; straight code is checked when decoded)
                          */
     BIR_TRAP_STEPS,     /* more steps than allowed (threads only) */
+    BIR_TRAP_WAITS,     /* the consumer has set machine->waits (threads only) */
     BIR_TRAP_COUNT
 };
 const char *bir_trap_name(enum bir_trap trap);
@@ -95,14 +96,17 @@ struct bir_machine_fault {
     enum bir_trap trap;
     unsigned lane;
     const struct bir_machine_op *op;
+    uint64_t steps; /* of BIR_TRAP_WAITS: done before op, which was not */
 };
 
 struct bir_machine {
     struct bir_arena *arena;
     struct bir_diags *diags;
     enum bir_machine_names names;
-    bool forgiving;   /* operations that are not strict have no traps, and what cannot be decoded of them is data */
-    bool check_order; /* decoding refuses reads of slots that no earlier operation wrote */
+    bool forgiving;     /* operations that are not strict have no traps, and what cannot be decoded of them is data */
+    uint16_t lanes_off; /* bit set: lanes of bir_machine_run whose faults do not count (a predicate is false) */
+    bool waits;         /* a consumer sets it to stop the thread at its operation, where the next run is to start */
+    bool check_order;   /* decoding refuses reads of slots that no earlier operation wrote */
     uint64_t seed;
     uint64_t data_bound; /* > 0 */
 

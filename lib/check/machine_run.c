@@ -16,15 +16,18 @@
 struct lane_fault {
     enum bir_trap trap;
     unsigned lane;
-    bool stops; /* else a note */
+    bool stops;   /* else a note */
+    uint16_t off; /* lanes without faults */
 };
 
 #define EACH_LANE(l) for (unsigned l = 0; l < LANES; l++)
 
 static void set_fault(struct lane_fault *fault, enum bir_trap trap, unsigned lane, bool stops)
 {
+    if (fault->off >> lane & 1)
+        return;
     if (fault->trap == BIR_TRAP_NONE || (stops && !fault->stops))
-        *fault = (struct lane_fault){ .trap = trap, .lane = lane, .stops = stops };
+        *fault = (struct lane_fault){ .trap = trap, .lane = lane, .stops = stops, .off = fault->off };
 }
 
 /* --- 32 bits --- */
@@ -331,7 +334,7 @@ bool bir_machine_run(struct bir_machine *machine, uint32_t first, uint32_t end, 
 {
     *fault = (struct bir_machine_fault){ .trap = BIR_TRAP_NONE };
     for (uint32_t i = first; i < end; i++) {
-        struct lane_fault seen = { .trap = BIR_TRAP_NONE };
+        struct lane_fault seen = { .trap = BIR_TRAP_NONE, .off = machine->lanes_off };
         run_op(machine, &machine->ops.items[i], &seen);
         if (seen.trap != BIR_TRAP_NONE && !settle(machine, &machine->ops.items[i], &seen, fault))
             return false;
@@ -417,9 +420,14 @@ enum bir_status bir_machine_run_thread(struct bir_machine *machine, uint32_t pc,
             return BIR_OK;
         }
         pc++;
-        if (op->code == BIR_MACHINE_CONSUME)
+        if (op->code == BIR_MACHINE_CONSUME) {
             BIR_TRY(consumer(user, op->imm));
-        else if (op->code == BIR_MACHINE_JUMP)
+            if (machine->waits) {
+                machine->waits = false;
+                *fault = (struct bir_machine_fault){ .trap = BIR_TRAP_WAITS, .op = op, .steps = step };
+                return BIR_OK;
+            }
+        } else if (op->code == BIR_MACHINE_JUMP)
             pc = (uint32_t)op->imm;
         else if (op->code == BIR_MACHINE_BRANCH)
             pc = op->target[branch_taken(machine, op) ? 0 : 1];
