@@ -38,13 +38,15 @@ enum bir_status read_pattern(struct read_context *ctx, const struct bir_pattern 
     struct bir_json_reader *r = &ctx->json;
     uint32_t base = ctx->ints.count;
     uint32_t offset = read_offset(ctx);
-    uint32_t rank = 0;
+    uint32_t rank = 0, first_step = offset;
     BIR_TRY(bir_json_array_begin(r));
     for (; bir_json_array_next(r); rank++) {
         uint32_t pair_offset = read_offset(ctx), length = 0;
         BIR_TRY(bir_json_array_begin(r));
         for (; bir_json_array_next(r); length++) {
             int64_t value;
+            if (rank == 0 && length == 0)
+                first_step = read_offset(ctx);
             BIR_TRY(length == 1 ? bir_json_i64_in(r, "the count of a pair", 0, INT64_MAX, &value)
                                 : bir_json_i64(r, &value));
             if (!bir_vec_push(ctx->scratch, &ctx->ints, value))
@@ -60,7 +62,7 @@ enum bir_status read_pattern(struct read_context *ctx, const struct bir_pattern 
         return read_fail(ctx, "bir-pattern", "BIR049", offset, NULL,
                          "an access pattern has %" PRIu32 " pairs, allowed are 1 to 5", rank);
     if (ctx->ints.items[base] < 0)
-        return read_fail(ctx, "bir-pattern", NULL, offset, "start at the other end",
+        return read_fail(ctx, "bir-pattern", NULL, first_step, "start at the other end",
                          "the step of the first pair is %" PRId64 ", the least allowed is 0", ctx->ints.items[base]);
     *out = bir_pattern_get(ctx->module, (const struct bir_pair *)(const void *)(ctx->ints.items + base), rank);
     ctx->ints.count = base;

@@ -60,8 +60,8 @@ struct expr_fields {
     const struct pelican_expr *idx, *var, *numer;
     const struct bir_str *axis, *label, *regref;
     uint32_t first_node, node_count;
-    uint32_t object_offset, kind_offset, op_offset, op_param_offset, denom_offset, arg_id_offset, name_offset,
-        idx_offset;
+    uint32_t object_offset, kind_offset, op_offset, op_param_offset, denom_offset, arg_id_offset, n_terms_offset,
+        name_offset, idx_offset;
     enum expr_rule rule;
 };
 
@@ -146,7 +146,9 @@ static enum bir_status read_field(struct read_context *ctx, struct expr_fields *
     case READ_COEF: return bir_json_i64(r, &f->coef);
     case READ_SCALE: return bir_json_i64(r, &f->scale);
     case READ_DENOM: return read_int_at(ctx, &f->denom, &f->denom_offset);
-    case READ_N_TERMS: return bir_json_i64_in(r, "n_terms", 0, INT64_MAX, &f->n_terms);
+    case READ_N_TERMS:
+        f->n_terms_offset = read_offset(ctx);
+        return bir_json_i64_in(r, "n_terms", 0, INT64_MAX, &f->n_terms);
     case READ_REPLICA_GROUPS_ID: return bir_json_i64_in(r, "replica_groups_id", 0, INT64_MAX, &f->replica_groups_id);
     case READ_ARG_ID: return read_int_at(ctx, &f->arg_id, &f->arg_id_offset);
     case READ_UB: return bir_json_i64(r, &f->ub);
@@ -250,7 +252,7 @@ static enum bir_status affine(struct read_context *ctx, const struct expr_fields
 static enum bir_status sum(struct read_context *ctx, const struct expr_fields *f, const struct pelican_expr **out)
 {
     if (f->n_terms != (int64_t)f->node_count)
-        return read_fail(ctx, "bir-range", NULL, f->object_offset, "make n_terms the length of terms",
+        return read_fail(ctx, "bir-range", NULL, f->n_terms_offset, "make n_terms the length of terms",
                          "n_terms is %" PRId64 ", terms has %" PRIu32 " elements", f->n_terms, f->node_count);
     const struct pelican_expr **terms =
         bir_arena_alloc_array(ctx->scratch, BIR_MEM_OTHER, f->node_count, sizeof(*terms));

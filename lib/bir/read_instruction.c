@@ -259,7 +259,6 @@ static enum bir_status finish_instruction(struct read_context *ctx, struct bir_i
 {
     inst->name = f->name;
     BIR_TRY(check_header(ctx, inst, f));
-    BIR_TRY(check_arg_ids(ctx, inst));
     if (inst->opcode == BIR_OP_DYNAMIC_FOR_LOOP && bir_instruction_region(inst))
         BIR_TRY(take_dynamic_bounds(ctx, inst->rare->loop, base));
     if (f->blocks_skipped)
@@ -267,6 +266,7 @@ static enum bir_status finish_instruction(struct read_context *ctx, struct bir_i
     if (f->registers_skipped)
         BIR_TRY(read_skipped_registers(ctx, inst, f));
     BIR_TRY(read_finish_op_keys(ctx, inst, base));
+    BIR_TRY(check_arg_ids(ctx, inst)); /* those of expressions among the op keys, too */
     BIR_TRY(finish_rare(ctx, inst));
     return enter_instruction(ctx, inst);
 }

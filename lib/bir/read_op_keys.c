@@ -157,7 +157,9 @@ static enum bir_status check_required(struct read_context *ctx, const struct bir
                 return read_fail_missing(ctx, inst->source_offset, bir_opcode_name(inst->opcode), row->key);
     }
     bool is_trigger = inst->opcode == BIR_OP_DMA_TRIGGER;
-    if (is_trigger && !bir_props_find(props, "queue") && !bir_props_find(props, "dma_blocks"))
+    const struct bir_prop *blocks = is_trigger ? bir_props_find(props, "dma_blocks") : NULL;
+    bool has_blocks = blocks && blocks->type == BIR_VALUE_JSON && !read_is_empty(blocks->u.s); /* [] is the default */
+    if (is_trigger && !bir_props_find(props, "queue") && !has_blocks)
         return read_fail_missing(ctx, inst->source_offset, "DMATrigger", "queue");
     return BIR_OK;
 }

@@ -95,4 +95,47 @@ static inline int bir_each_vector(const char *directory, const char *suffix,
     return count;
 }
 
+/* What the .expect file beside a document of bir/bad says. */
+struct bir_expectation {
+    char code[64], pointer[256], message[128], vendor[32];
+    bool has_pointer, strict;
+    unsigned depth;
+};
+
+static inline void bir_expectation_take(struct bir_expectation *e, char *line)
+{
+    char *value = strchr(line, ':');
+    ck_assert_ptr_nonnull(value);
+    *value++ = '\0';
+    value += strspn(value, " ");
+    if (strcmp(line, "code") == 0)
+        snprintf(e->code, sizeof e->code, "%s", value);
+    else if (strcmp(line, "pointer") == 0)
+        e->has_pointer = snprintf(e->pointer, sizeof e->pointer, "%s", value) >= 0;
+    else if (strcmp(line, "message") == 0)
+        snprintf(e->message, sizeof e->message, "%s", value);
+    else if (strcmp(line, "vendor") == 0)
+        snprintf(e->vendor, sizeof e->vendor, "%s", value);
+    else if (strcmp(line, "strict") == 0)
+        e->strict = strcmp(value, "yes") == 0;
+    else if (strcmp(line, "depth") == 0)
+        e->depth = (unsigned)strtoul(value, NULL, 10);
+    else
+        ck_abort_msg("unknown expectation %s", line);
+}
+
+static inline struct bir_expectation bir_expectation_of(const char *name)
+{
+    struct bir_expectation e = { .strict = false };
+    char path[1024];
+    snprintf(path, sizeof path, "%s/bir/bad/%.*s.expect", ROOST_VECTORS, (int)(strlen(name) - strlen(".json")), name);
+    size_t len;
+    char *text = unit_read_file(path, &len);
+    char *save = NULL;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        bir_expectation_take(&e, line);
+    free(text);
+    return e;
+}
+
 #endif

@@ -7,51 +7,9 @@
 #include "alloc_fail.h"
 #include "base/json_reader.h"
 
-struct expectation {
-    char code[64], pointer[256], message[128], vendor[32];
-    bool has_pointer, strict;
-    unsigned depth;
-};
-
-static void take_line(struct expectation *e, char *line)
-{
-    char *value = strchr(line, ':');
-    ck_assert_ptr_nonnull(value);
-    *value++ = '\0';
-    value += strspn(value, " ");
-    if (strcmp(line, "code") == 0)
-        snprintf(e->code, sizeof e->code, "%s", value);
-    else if (strcmp(line, "pointer") == 0)
-        e->has_pointer = snprintf(e->pointer, sizeof e->pointer, "%s", value) >= 0;
-    else if (strcmp(line, "message") == 0)
-        snprintf(e->message, sizeof e->message, "%s", value);
-    else if (strcmp(line, "vendor") == 0)
-        snprintf(e->vendor, sizeof e->vendor, "%s", value);
-    else if (strcmp(line, "strict") == 0)
-        e->strict = strcmp(value, "yes") == 0;
-    else if (strcmp(line, "depth") == 0)
-        e->depth = (unsigned)strtoul(value, NULL, 10);
-    else
-        ck_abort_msg("unknown expectation %s", line);
-}
-
-static struct expectation read_expectation(const char *name)
-{
-    struct expectation e = { .strict = false };
-    char path[1024];
-    snprintf(path, sizeof path, "%s/bir/bad/%.*s.expect", ROOST_VECTORS, (int)(strlen(name) - strlen(".json")), name);
-    size_t len;
-    char *text = unit_read_file(path, &len);
-    char *save = NULL;
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        take_line(&e, line);
-    free(text);
-    return e;
-}
-
 static void check_bad(const char *name, const char *text, size_t len)
 {
-    struct expectation e = read_expectation(name);
+    struct bir_expectation e = bir_expectation_of(name);
     struct bir_read_options options = { .strict = e.strict, .max_depth = e.depth };
     struct bir_read read;
     bir_read_text(&read, text, len, &options);
@@ -231,7 +189,8 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = { bad_vectors, prefixes, limits, reread_limit, failing_allocations,
-                                   references_across_functions_take_linear_time };
+    const TTest *const tests[] = {
+        bad_vectors, prefixes, limits, reread_limit, failing_allocations, references_across_functions_take_linear_time
+    };
     return UNIT_RUN("bir_read", tests);
 }
