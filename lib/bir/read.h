@@ -175,7 +175,7 @@ struct read_context {
     uint64_t max_arg_id; /* greatest IndirectArgId of the instruction being read, and where */
     uint32_t max_arg_id_offset;
     int64_t first_v1, first_v2; /* offsets of the first expression of each spelling, BIR_NO_OFFSET: none */
-    size_t reread_bytes, reread_limit;
+    size_t reread_bytes;
     uint64_t until_poll; /* instructions until the cancel token is polled */
 
     struct {
@@ -198,8 +198,6 @@ bool read_next_key(struct read_context *ctx, struct key_set *seen, struct bir_sl
 /* An error at a byte offset; gives BIR_INVALID. vendor and hint may be NULL. */
 enum bir_status read_fail(struct read_context *ctx, const char *code, const char *vendor, size_t offset,
                           const char *hint, const char *fmt, ...) BIR_PRINTF(6, 7);
-void read_warn(struct read_context *ctx, const char *code, size_t offset, const char *hint, const char *fmt, ...)
-    BIR_PRINTF(5, 6);
 /* After a failed allocation from the module's arena or scratch. */
 enum bir_status read_fail_memory(struct read_context *ctx);
 enum bir_status read_fail_missing(struct read_context *ctx, size_t offset, const char *record, const char *key);
@@ -213,10 +211,12 @@ enum bir_status read_require(struct read_context *ctx, const struct key_set *see
 
 uint32_t read_offset(struct read_context *ctx); /* of the next value */
 struct read_mark read_mark_here(struct read_context *ctx);
-/* Continues at a mark; the place it left is given back, to be passed to read_resume. Counts against the re-read limit.
- */
+/* Continues at a mark; the place it left is given back, to be passed to read_resume. */
 struct read_mark read_seek(struct read_context *ctx, struct read_mark mark);
 void read_resume(struct read_context *ctx, struct read_mark place);
+/* Of values inside each other each may be read again: counts what has been read since offset `from`, and refuses when
+ * that would be done too often. `what` is the subject of the message. */
+enum bir_status read_count_again(struct read_context *ctx, size_t from, const char *hint, const char *what);
 
 enum bir_status read_text(struct read_context *ctx, const struct bir_str **out);
 enum bir_status read_raw(struct read_context *ctx, const struct bir_str **out); /* source text of any value */

@@ -10,7 +10,8 @@
 
 #include "bir/read.h"
 
-#define SHOWN_CHARS 60 /* of an input's text in a message */
+#define SHOWN_CHARS   60  /* of an input's text in a message */
+#define REREAD_FACTOR 32u /* bytes that may be read again, in multiples of the document */
 
 /* The first eight bytes of a key, zero beyond its end. Keys lie in the document, where the closing quote and more
  * follow, so one load mostly suffices; the others (near the end, unescaped copies) are copied. */
@@ -100,45 +101,20 @@ bool read_next_key(struct read_context *ctx, struct key_set *seen, struct bir_sl
 
 /* Failures */
 
-/* Names are cut to a length that may fall inside a character: what is left of it becomes a question mark. */
-static void mend_text(char *text)
-{
-    size_t len = strlen(text), bad, from = 0;
-    while (!bir_utf8_valid(text + from, len - from, &bad)) {
-        from += bad;
-        text[from++] = '?';
-    }
-}
-
-static struct bir_diag *report(struct read_context *ctx, enum bir_severity severity, const char *code, size_t offset,
-                               const char *fmt, va_list args)
-{
-    char message[512];
-    vsnprintf(message, sizeof message, fmt, args);
-    mend_text(message);
-    return bir_diag_add(ctx->diags, severity, code, (int64_t)offset, "%s", message);
-}
-
 enum bir_status read_fail(struct read_context *ctx, const char *code, const char *vendor, size_t offset,
                           const char *hint, const char *fmt, ...)
 {
+    char message[512];
     va_list args;
     va_start(args, fmt);
-    struct bir_diag *diag = report(ctx, BIR_ERROR, code, offset, fmt, args);
+    vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
+    struct bir_diag *diag = bir_diag_add(ctx->diags, BIR_ERROR, code, (int64_t)offset, "%s", message);
     diag->vendor = vendor;
     diag->hint = hint;
     if (ctx->json.status == BIR_OK)
         ctx->json.status = BIR_INVALID;
     return BIR_INVALID;
-}
-
-void read_warn(struct read_context *ctx, const char *code, size_t offset, const char *hint, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    report(ctx, BIR_WARNING, code, offset, fmt, args)->hint = hint;
-    va_end(args);
 }
 
 enum bir_status read_fail_memory(struct read_context *ctx)
@@ -216,6 +192,16 @@ void read_resume(struct read_context *ctx, struct read_mark place)
     ctx->json.pos = place.pos;
     ctx->json.depth = place.depth;
     ctx->json.first_item = false;
+}
+
+enum bir_status read_count_again(struct read_context *ctx, size_t from, const char *hint, const char *what)
+{
+    ctx->reread_bytes += ctx->json.pos - from;
+    if (ctx->reread_bytes / REREAD_FACTOR <= ctx->json.len)
+        return BIR_OK;
+    ctx->json.status = BIR_LIMIT;
+    return bir_fail_limit(ctx->diags, "bir-reread-limit", (int64_t)from, hint,
+                          "%s would make the document be read more than %u times", what, REREAD_FACTOR);
 }
 
 /* Values */

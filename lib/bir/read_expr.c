@@ -9,6 +9,10 @@
  * The version key usually comes last in a document. The reader notes where it met the first expression of each
  * spelling, and read_module.c compares with the version at the end.
  *
+ * Unknown keys become properties, the extra of the node. A known key that the object's kind does not have was read into
+ * the field record like any other; that happens so rarely that the object is simply gone through again for them. What a
+ * term has of these goes to its index.
+ *
  * Recursion is bounded by the JSON depth limit.
  */
 #include <inttypes.h>
@@ -35,23 +39,43 @@ enum expr_kind {
     KIND_COUNT
 };
 
+#define KEY_BIT(key, word)         ((key) / 64 == (word) ? UINT64_C(1) << (key) % 64 : 0)
+#define KEY_BITS(a, b, c, d, word) (KEY_BIT(a, word) | KEY_BIT(b, word) | KEY_BIT(c, word) | KEY_BIT(d, word))
+#define KEY_SET(a, b, c, d)                                                                                            \
+    {                                                                                                                  \
+        {                                                                                                              \
+            KEY_BITS(a, b, c, d, 0), KEY_BITS(a, b, c, d, 1)                                                           \
+        }                                                                                                              \
+    }
+
 static const struct {
     const char *name;
     enum read_key required[3]; /* READ_OTHER = no more */
+    struct key_set own;        /* these and the kind */
 } kinds[KIND_COUNT] = {
-    [KIND_AFFINE] = { "AffExprKind", { READ_TERMS, READ_C, READ_OTHER } },
-    [KIND_SUM] = { "SumKind", { READ_TERMS, READ_N_TERMS, READ_OTHER } },
-    [KIND_MULT] = { "MultKind", { READ_VAR, READ_SCALE, READ_OTHER } },
-    [KIND_FLOOR_DIV] = { "FloorDivKind", { READ_NUMER, READ_DENOM, READ_OTHER } },
-    [KIND_MODULO] = { "ModuloKind", { READ_NUMER, READ_DENOM, READ_OTHER } },
-    [KIND_CC_DIV] = { "CCDivKind", { READ_NUMER, READ_DENOM, READ_REPLICA_GROUPS_ID } },
-    [KIND_CC_MOD] = { "CCModKind", { READ_NUMER, READ_DENOM, READ_OTHER } },
-    [KIND_AFFINE_IV] = { "AffIVKind", { READ_AXIS, READ_OTHER, READ_OTHER } },
-    [KIND_RUNTIME] = { "IntRuntimeValueKind", { READ_REGREF, READ_OTHER, READ_OTHER } },
-    [KIND_SHARD] = { "ShardIDKind", { READ_UB, READ_OTHER, READ_OTHER } },
-    [KIND_INDIRECT] = { "IndirectArgId", { READ_ARG_ID, READ_OTHER, READ_OTHER } },
-    [KIND_RANK] = { "CCGetRankKind", { READ_ITERATION_ID, READ_CHANNEL_ID, READ_OTHER } },
+#define KIND_ROW(name, a, b, c)                                                                                        \
+    {                                                                                                                  \
+        name, { a, b, c }, KEY_SET(READ_KIND, a, b, c)                                                                 \
+    }
+    [KIND_AFFINE] = KIND_ROW("AffExprKind", READ_TERMS, READ_C, READ_OTHER),
+    [KIND_SUM] = KIND_ROW("SumKind", READ_TERMS, READ_N_TERMS, READ_OTHER),
+    [KIND_MULT] = KIND_ROW("MultKind", READ_VAR, READ_SCALE, READ_OTHER),
+    [KIND_FLOOR_DIV] = KIND_ROW("FloorDivKind", READ_NUMER, READ_DENOM, READ_OTHER),
+    [KIND_MODULO] = KIND_ROW("ModuloKind", READ_NUMER, READ_DENOM, READ_OTHER),
+    [KIND_CC_DIV] = KIND_ROW("CCDivKind", READ_NUMER, READ_DENOM, READ_REPLICA_GROUPS_ID),
+    [KIND_CC_MOD] = KIND_ROW("CCModKind", READ_NUMER, READ_DENOM, READ_OTHER),
+    [KIND_AFFINE_IV] = KIND_ROW("AffIVKind", READ_AXIS, READ_OTHER, READ_OTHER),
+    [KIND_RUNTIME] = KIND_ROW("IntRuntimeValueKind", READ_REGREF, READ_OTHER, READ_OTHER),
+    [KIND_SHARD] = KIND_ROW("ShardIDKind", READ_UB, READ_OTHER, READ_OTHER),
+    [KIND_INDIRECT] = KIND_ROW("IndirectArgId", READ_ARG_ID, READ_OTHER, READ_OTHER),
+    [KIND_RANK] = KIND_ROW("CCGetRankKind", READ_ITERATION_ID, READ_CHANNEL_ID, READ_OTHER),
+#undef KIND_ROW
 };
+
+/* What else an object may be: a term, a term of version 1, an expression of version 1. */
+static const struct key_set own_of_term = KEY_SET(READ_IDX, READ_COEFF, READ_OTHER, READ_OTHER);
+static const struct key_set own_of_v1_term = KEY_SET(READ_AXIS_LABEL, READ_COEF, READ_OTHER, READ_OTHER);
+static const struct key_set own_of_v1 = KEY_SET(READ_TERMS, READ_C, READ_OP, READ_OP_PARAM);
 
 struct expr_fields {
     struct key_set seen;
@@ -60,6 +84,8 @@ struct expr_fields {
     const struct pelican_expr *idx, *var, *numer;
     const struct bir_str *axis, *label, *regref;
     uint32_t first_node, node_count;
+    struct read_mark object;
+    const struct key_set *own; /* keys of what it turned out to be */
     uint32_t object_offset, kind_offset, op_offset, op_param_offset, denom_offset, arg_id_offset, n_terms_offset,
         name_offset, idx_offset;
     enum expr_rule rule;
@@ -162,15 +188,8 @@ static enum bir_status read_field(struct read_context *ctx, struct expr_fields *
     case READ_REGREF: f->name_offset = read_offset(ctx); return read_text(ctx, &f->regref);
     case READ_OP: f->op_offset = read_offset(ctx); return bir_json_string(r, &f->op);
     case READ_OP_PARAM: return read_int_at(ctx, &f->op_param, &f->op_param_offset);
-    default: break;
+    default: return read_other(ctx, text, "an expression");
     }
-    uint32_t base = ctx->pending.count; /* expressions are shared, so a foreign key has nowhere to stay */
-    size_t offset = r->value_start;
-    BIR_TRY(read_other(ctx, text, "an expression"));
-    ctx->pending.count = base;
-    read_warn(ctx, "bir-unknown-key", offset, "remove it", "an expression has no key \"%.60s\"; it is dropped",
-              ctx->pending.items[base].prop.key->text);
-    return BIR_OK;
 }
 
 /* Construction */
@@ -291,13 +310,14 @@ static enum bir_status build_v2(struct read_context *ctx, const struct expr_fiel
     return made(ctx, f, pelican_modulo(p, f->numer, f->denom), out); /* CCModKind reads as ModuloKind */
 }
 
-static enum bir_status expr_v2(struct read_context *ctx, const struct expr_fields *f, const struct pelican_expr **out)
+static enum bir_status expr_v2(struct read_context *ctx, struct expr_fields *f, const struct pelican_expr **out)
 {
     for (enum expr_kind kind = 0; kind < KIND_COUNT; kind++) {
         if (strlen(kinds[kind].name) != f->kind.len || memcmp(kinds[kind].name, f->kind.text, f->kind.len) != 0)
             continue;
         for (size_t i = 0; i < 3 && kinds[kind].required[i] != READ_OTHER; i++)
             BIR_TRY(read_require(ctx, &f->seen, f->object_offset, kinds[kind].name, kinds[kind].required[i]));
+        f->own = &kinds[kind].own;
         if (f->rule == EXPR_BY_VERSION && kind != KIND_SHARD && ctx->first_v2 == BIR_NO_OFFSET)
             ctx->first_v2 = f->object_offset;
         return build_v2(ctx, f, kind, out);
@@ -307,13 +327,14 @@ static enum bir_status expr_v2(struct read_context *ctx, const struct expr_field
 }
 
 /* Version 1: a flat affine part with an optional operator on top (bir-json.md 9.2). */
-static enum bir_status expr_v1(struct read_context *ctx, const struct expr_fields *f, const struct pelican_expr **out)
+static enum bir_status expr_v1(struct read_context *ctx, struct expr_fields *f, const struct pelican_expr **out)
 {
     struct pelican_context *p = &ctx->module->expressions;
     if (f->rule == EXPR_V2_ONLY)
         return read_fail_missing(ctx, f->object_offset, "an expression of dynamic_ap_info", "kind");
     if (ctx->first_v1 == BIR_NO_OFFSET)
         ctx->first_v1 = f->object_offset;
+    f->own = &own_of_v1;
     bool has_op = key_set_has(&f->seen, READ_OP);
     bool is_indirect = has_op && f->op.len == 13 && memcmp(f->op.text, "IndirectArgId", 13) == 0;
     if (has_op)
@@ -341,7 +362,7 @@ static enum bir_status expr_v1(struct read_context *ctx, const struct expr_field
                      "unknown operator \"%.*s\"", f->op.len > 60 ? 60 : (int)f->op.len, f->op.text);
 }
 
-static enum bir_status term_v2(struct read_context *ctx, const struct expr_fields *f, struct read_node *node)
+static enum bir_status term_v2(struct read_context *ctx, struct expr_fields *f, struct read_node *node)
 {
     BIR_TRY(read_require(ctx, &f->seen, f->object_offset, "a term", READ_IDX));
     BIR_TRY(read_require(ctx, &f->seen, f->object_offset, "a term", READ_COEFF));
@@ -349,25 +370,66 @@ static enum bir_status term_v2(struct read_context *ctx, const struct expr_field
         return read_fail(ctx, "bir-unknown-kind", NULL, f->idx_offset,
                          "an index is AffIVKind, ShardIDKind or IntRuntimeValueKind",
                          "this kind cannot be the index of a term");
+    f->own = &own_of_term;
     node->form = NODE_TERM;
     node->expr = f->idx;
     node->coef = f->coeff;
     return BIR_OK;
 }
 
-static enum bir_status term_v1(struct read_context *ctx, const struct expr_fields *f, struct read_node *node)
+static enum bir_status term_v1(struct read_context *ctx, struct expr_fields *f, struct read_node *node)
 {
     BIR_TRY(read_require(ctx, &f->seen, f->object_offset, "a term", READ_AXIS_LABEL));
     BIR_TRY(read_require(ctx, &f->seen, f->object_offset, "a term", READ_COEF));
+    f->own = &own_of_v1_term;
     node->form = NODE_V1_TERM;
     node->coef = f->coef;
     return axis_value(ctx, f, f->label, &node->expr);
 }
 
+/* Further members */
+
+static bool has_foreign_key(const struct expr_fields *f)
+{
+    return (f->seen.words[0] & ~f->own->words[0]) | (f->seen.words[1] & ~f->own->words[1]);
+}
+
+static enum bir_status keep_foreign(struct read_context *ctx, const struct expr_fields *f)
+{
+    BIR_TRY(read_count_again(ctx, f->object.pos, "remove the keys that other kinds of expression have",
+                             "expressions with foreign keys inside each other"));
+    struct read_mark place = read_seek(ctx, f->object);
+    struct bir_slice text;
+    BIR_TRY(bir_json_object_begin(&ctx->json));
+    while (bir_json_object_next(&ctx->json, &text)) {
+        enum read_key key = read_key_of(ctx, text);
+        if (key != READ_OTHER && !key_set_has(f->own, key))
+            BIR_TRY(read_other(ctx, text, "an expression of this kind"));
+        else
+            BIR_TRY(bir_json_skip(&ctx->json, NULL));
+    }
+    BIR_TRY(ctx->json.status);
+    read_resume(ctx, place);
+    return BIR_OK;
+}
+
+/* What stands above base on the stack of properties becomes the extra of the node. */
+static enum bir_status keep_extra(struct read_context *ctx, struct read_node *node, uint32_t base)
+{
+    const struct bir_props *props;
+    BIR_TRY(read_take_props(ctx, base, &props));
+    struct pelican_extra extra = pelican_extra_of(node->expr);
+    *(node->form == NODE_EXPR ? &extra.node : &extra.term) = props;
+    node->expr = pelican_with_extra(&ctx->module->expressions, node->expr, extra);
+    return node->expr ? BIR_OK : read_fail_memory(ctx);
+}
+
 static enum bir_status read_node(struct read_context *ctx, enum expr_rule rule, struct read_node *node)
 {
-    struct expr_fields f = { .rule = rule, .object_offset = read_offset(ctx), .first_node = ctx->nodes.count };
-    uint32_t base = ctx->nodes.count;
+    struct expr_fields f = {
+        .rule = rule, .object = read_mark_here(ctx), .object_offset = read_offset(ctx), .first_node = ctx->nodes.count
+    };
+    uint32_t base = ctx->nodes.count, pending = ctx->pending.count;
     struct bir_slice text;
     enum read_key key;
     node->offset = f.object_offset;
@@ -385,7 +447,9 @@ static enum bir_status read_node(struct read_context *ctx, enum expr_rule rule, 
     else
         BIR_TRY(expr_v1(ctx, &f, &node->expr));
     ctx->nodes.count = base;
-    return BIR_OK;
+    if (has_foreign_key(&f))
+        BIR_TRY(keep_foreign(ctx, &f));
+    return ctx->pending.count > pending ? keep_extra(ctx, node, pending) : BIR_OK;
 }
 
 enum bir_status read_expr(struct read_context *ctx, enum expr_rule rule, const struct pelican_expr **out)

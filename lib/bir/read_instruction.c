@@ -16,7 +16,6 @@
 #include "bir/read.h"
 
 #define CANCEL_INTERVAL 1024u /* instructions between two looks at the cancel token */
-#define REREAD_FACTOR   32u   /* bytes that may be read again, in multiples of the document */
 
 struct instruction_fields {
     struct key_set seen;
@@ -94,13 +93,7 @@ static enum bir_status skip_blocks(struct read_context *ctx, struct instruction_
     f->blocks_skipped = true;
     f->blocks = read_mark_here(ctx);
     BIR_TRY(bir_json_skip(&ctx->json, NULL));
-    ctx->reread_bytes += ctx->json.pos - f->blocks.pos;
-    if (ctx->reread_bytes / REREAD_FACTOR <= ctx->json.len)
-        return BIR_OK;
-    ctx->json.status = BIR_LIMIT;
-    return bir_fail_limit(ctx->diags, "bir-reread-limit", (int64_t)f->blocks.pos, "write LoopAxis before blocks",
-                          "nested blocks in this order of keys would make the document be read more than %u times",
-                          REREAD_FACTOR);
+    return read_count_again(ctx, f->blocks.pos, "write LoopAxis before blocks", "nested blocks in this order of keys");
 }
 
 /* blocks of an op that has no region (or of an unknown one) are a property like any other. */

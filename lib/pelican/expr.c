@@ -9,6 +9,9 @@
  * The addresses of an unrolled or tiled access differ in their constants alone: so affine nodes share lists of terms. A
  * second set holds, for each list, the first node with it.
  *
+ * A node with extra lies inside a record that also names the node without; the records have a set of their own. Its
+ * members are those of the other, so it serves wherever the other does.
+ *
  * The hash of a runtime value depends on an address, so hashes differ from run to run. Nothing may be ordered by hash:
  * the stable order of nodes is their id, that of axes is pelican_axis.id.
  */
@@ -438,4 +441,63 @@ const struct pelican_expr *pelican_cc_div(struct pelican_context *ctx, const str
                                           uint64_t replica_groups_id)
 {
     return division(ctx, PELICAN_CC_DIV, numer, denom, replica_groups_id);
+}
+
+/* --- extra --- */
+
+struct record {
+    struct pelican_extra extra;
+    const struct pelican_expr *plain;
+    struct pelican_expr node; /* as long as its kind needs */
+};
+
+static const struct record *record_of(const struct pelican_expr *e)
+{
+    return (const struct record *)(const void *)((const char *)e - offsetof(struct record, node));
+}
+
+struct pelican_extra pelican_find_extra(const struct pelican_expr *e)
+{
+    return record_of(e)->extra;
+}
+
+static uint32_t hash_record(const struct pelican_expr *plain, struct pelican_extra extra)
+{
+    return fold(mix(plain->id, (uint64_t)(uintptr_t)extra.node, (uint64_t)(uintptr_t)extra.term));
+}
+
+static uint32_t hash_record_of(const void *user, bir_ref object)
+{
+    const struct pelican_context *ctx = user;
+    const struct record *record = bir_arena_at(ctx->arena, object);
+    return hash_record(record->plain, record->extra);
+}
+
+const struct pelican_expr *pelican_with_extra(struct pelican_context *ctx, const struct pelican_expr *e,
+                                              struct pelican_extra extra)
+{
+    const struct pelican_expr *plain = e->has_extra ? record_of(e)->plain : e;
+    ctx->overflow = false;
+    if (!extra.node && !extra.term)
+        return plain;
+    if (!bir_ref_table_reserve(&ctx->extras, ctx->arena, hash_record_of, ctx))
+        return NULL;
+    uint32_t i = bir_ref_table_first(&ctx->extras, hash_record(plain, extra));
+    for (; ctx->extras.slots[i]; i = bir_ref_table_next(&ctx->extras, i)) {
+        const struct record *found = bir_arena_at(ctx->arena, ctx->extras.slots[i]);
+        if (found->plain == plain && found->extra.node == extra.node && found->extra.term == extra.term)
+            return &found->node;
+    }
+    size_t bytes = node_bytes((enum pelican_kind)plain->kind);
+    struct record *record = bir_arena_alloc(ctx->arena, BIR_MEM_EXPRESSIONS, offsetof(struct record, node) + bytes);
+    if (!record)
+        return NULL;
+    record->extra = extra;
+    record->plain = plain;
+    memcpy(&record->node, plain, bytes);
+    record->node.has_extra = true;
+    record->node.id = ctx->next_expr_id++;
+    ctx->extras.slots[i] = bir_ref_of(record);
+    ctx->extras.count++;
+    return &record->node;
 }

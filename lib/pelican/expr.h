@@ -58,6 +58,7 @@ struct pelican_term {
 struct pelican_expr {
     uint8_t kind; /* enum pelican_kind */
     bool has_runtime; /* a RUNTIME_VALUE, INDIRECT_ARG or CC_GET_RANK is below */
+    bool has_extra;   /* pelican_extra_of gives something */
     uint32_t id; /* creation order, for stable sorting */
     union {
         struct {
@@ -88,9 +89,16 @@ struct pelican_expr {
     } u;
 };
 
+/* What a document says of a node beyond what it means: further members of its object, and of the term whose index it is.
+ * Whoever reads and writes documents knows what these point to; here they are compared by address only. */
+struct pelican_extra {
+    const void *node, *term; /* or NULL */
+};
+
 struct pelican_context {
     struct bir_arena *arena;
-    struct bir_ref_table nodes;      /* every node */
+    struct bir_ref_table nodes;      /* every node without extra */
+    struct bir_ref_table extras;     /* every node with extra */
     struct bir_ref_table term_lists; /* of nodes: for each list of terms the affine node that had it first */
     uint32_t next_axis_id, next_expr_id;
     bool overflow; /* the last constructor that gave NULL did so for an arithmetic overflow, not for memory */
@@ -124,6 +132,17 @@ const struct pelican_expr *pelican_floor_div(struct pelican_context *ctx, const 
 const struct pelican_expr *pelican_modulo(struct pelican_context *ctx, const struct pelican_expr *numer, int64_t denom);
 const struct pelican_expr *pelican_cc_div(struct pelican_context *ctx, const struct pelican_expr *numer, int64_t denom,
                                           uint64_t replica_groups_id);
+
+/* A node that means what e means and has this extra, in place of that of e. It is another node than e, so terms whose
+ * indices differ in it are not merged. NULL on allocation failure. */
+const struct pelican_expr *pelican_with_extra(struct pelican_context *ctx, const struct pelican_expr *e,
+                                              struct pelican_extra extra) BIR_MUST_CHECK;
+struct pelican_extra pelican_find_extra(const struct pelican_expr *e);
+
+static inline struct pelican_extra pelican_extra_of(const struct pelican_expr *e)
+{
+    return e->has_extra ? pelican_find_extra(e) : (struct pelican_extra){ NULL, NULL };
+}
 
 static inline bool pelican_is_constant(const struct pelican_expr *e)
 {

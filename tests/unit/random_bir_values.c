@@ -338,6 +338,20 @@ static struct tree *index_value(struct gen *g, uint32_t i)
     return i == g->registers.count ? shard(g) : NULL;
 }
 
+/* An unknown key, or one that other kinds of expression have, in both objects (the second may be NULL). */
+static void unknown_of_expr(struct gen *g, struct tree *object, struct tree *canonical)
+{
+    static const char *const foreign[] = { "iteration_id", "channel_id" };
+    if (g->tidy || !gen_chance(g, 12))
+        return;
+    bool is_foreign = gen_chance(g, 4) && !tree_find(object, foreign[0]);
+    const char *key = is_foreign ? GEN_PICK(g, foreign) : gen_new_name(g, RANDOM_BIR_UNKNOWN);
+    struct tree *value = is_foreign ? tree_int(g->arena, gen_below(g, 9)) : gen_json(g, 2);
+    gen_put(g, object, key, value);
+    if (canonical)
+        gen_put(g, canonical, key, value);
+}
+
 static struct tree *term_v2(struct gen *g, struct tree *coeff, struct tree *index)
 {
     struct tree *term = gen_object(g);
@@ -356,6 +370,10 @@ static struct tree *affine_v2(struct gen *g)
     uint32_t skip = 1 + gen_below(g, 4);
     for (uint32_t i = gen_below(g, skip + 1); i <= g->axes.count + g->registers.count; i += skip)
         tree_add(g->arena, terms, term_v2(g, coefficient(g), index_value(g, i)));
+    for (struct tree_member *m = terms->first; m && m->next; m = m->next) { /* the last one may be repeated below */
+        unknown_of_expr(g, tree_find(m->value, "idx")->value, NULL);
+        unknown_of_expr(g, m->value, NULL);
+    }
     if (terms->count == 0 || !gen_chance(g, 8))
         return expr;
     struct tree *repeated = gen_array(g);
@@ -423,9 +441,13 @@ static struct tree *other_v2(struct gen *g, int depth)
 struct tree *gen_expr_v2(struct gen *g, int depth)
 {
     uint32_t in_scope = g->axes.count + g->registers.count + 1;
+    struct tree *expr;
     if (depth <= 0 || gen_chance(g, 3))
-        return affine_v2(g);
-    return gen_chance(g, 3) ? index_value(g, gen_below(g, in_scope)) : other_v2(g, depth);
+        expr = affine_v2(g);
+    else
+        expr = gen_chance(g, 3) ? index_value(g, gen_below(g, in_scope)) : other_v2(g, depth);
+    unknown_of_expr(g, expr, NULL);
+    return expr;
 }
 
 /* Version 1: both spellings are built side by side. */
@@ -440,9 +462,11 @@ static struct tree *affine_v1(struct gen *g, struct tree **v1_terms, struct tree
         if (gen_chance(g, 3))
             continue;
         struct tree *coeff = coefficient(g), *term = gen_object(g);
-        tree_add(g->arena, terms, term_v2(g, coeff, axis_value(g, g->axes.items[i])));
+        struct tree *same = term_v2(g, coeff, axis_value(g, g->axes.items[i]));
+        tree_add(g->arena, terms, same);
         gen_put(g, term, "AxisLabel", tree_text(g->arena, g->axes.items[i]));
         gen_put(g, term, "coef", coeff);
+        unknown_of_expr(g, term, same);
         tree_add(g->arena, *v1_terms, term);
     }
     return expr;
@@ -463,7 +487,7 @@ static struct tree *indirect_v1(struct gen *g)
     return expr;
 }
 
-static struct tree *gen_expr_v1(struct gen *g)
+static struct tree *plain_expr_v1(struct gen *g)
 {
     static const char *const ops[] = { "Div", "Mod", "CCGetRank" }, *const kinds[] = { "FloorDivKind", "ModuloKind",
                                                                                        "CCDivKind" };
@@ -487,6 +511,13 @@ static struct tree *gen_expr_v1(struct gen *g)
     if (op == 2)
         gen_put(g, outer, "replica_groups_id", tree_int(g->arena, 0));
     expr->canonical = outer;
+    return expr;
+}
+
+static struct tree *gen_expr_v1(struct gen *g)
+{
+    struct tree *expr = plain_expr_v1(g);
+    unknown_of_expr(g, expr, expr->canonical);
     return expr;
 }
 

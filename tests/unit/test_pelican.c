@@ -316,6 +316,39 @@ START_TEST(equal_content_is_one_node)
 END_TEST
 
 /* A list wider than the merging stack: 1,000 terms over two indices. */
+/* Equal extra, equal node; the meaning, and what is computed from it, stay. */
+START_TEST(extra_is_part_of_a_node)
+{
+    struct world w;
+    world_init(&w, 3);
+    struct pelican_extra first = { &w, NULL }, second = { &w, &w.seed };
+    const struct pelican_expr *one = pelican_with_extra(&w.ctx, w.ivs[0], first);
+    ck_assert_ptr_nonnull(one);
+    ck_assert_ptr_ne(one, w.ivs[0]);
+    ck_assert_ptr_eq(pelican_with_extra(&w.ctx, w.ivs[0], first), one);
+    ck_assert_ptr_eq(pelican_extra_of(one).node, &w);
+    ck_assert_ptr_null(pelican_extra_of(one).term);
+    ck_assert_ptr_null(pelican_extra_of(w.ivs[0]).node);
+    const struct pelican_expr *two = pelican_with_extra(&w.ctx, one, second);
+    ck_assert_ptr_ne(two, one);
+    ck_assert_ptr_eq(pelican_extra_of(two).term, &w.seed);
+    ck_assert_ptr_eq(pelican_with_extra(&w.ctx, two, (struct pelican_extra){ NULL, NULL }), w.ivs[0]);
+    struct pelican_term terms[] = { { one, 2 }, { w.ivs[0], 3 }, { one, 5 } };
+    const struct pelican_expr *affine = pelican_affine(&w.ctx, 1, terms, 3), *simple;
+    ck_assert_uint_eq(affine->u.affine.n_terms, 2);
+    ck_assert_int_eq(affine->u.affine.terms[0].coef, 7);
+    for (int i = 0; i < 1000; i++) { /* the set grows */
+        struct pelican_extra extra = { (const char *)&w + i, &w };
+        ck_assert_ptr_eq(pelican_with_extra(&w.ctx, affine, extra), pelican_with_extra(&w.ctx, affine, extra));
+    }
+    const struct pelican_expr *node = pelican_with_extra(&w.ctx, affine, second);
+    simple = pelican_simplify(&w.ctx, pelican_modulo(&w.ctx, node, 7));
+    ck_assert_ptr_nonnull(simple);
+    check_same(&w, pelican_modulo(&w.ctx, node, 7), simple);
+    world_deinit(&w);
+}
+END_TEST
+
 START_TEST(wide_affine_merges)
 {
     struct world w;
@@ -531,6 +564,7 @@ int main(void)
     tcase_add_loop_test(tc, rule_keeps_values, 0, (int)(sizeof rules / sizeof rules[0]));
     tcase_add_loop_test(tc, random_expressions_keep_values, 1, 9);
     tcase_add_test(tc, equal_content_is_one_node);
+    tcase_add_test(tc, extra_is_part_of_a_node);
     tcase_add_test(tc, wide_affine_merges);
     tcase_add_test(tc, overflow_is_reported);
     tcase_add_test(tc, not_evaluable);
