@@ -104,7 +104,8 @@ static _Noreturn void exec_daemon(char *const paths[2], char *const argv[], int 
     sigprocmask(SIG_SETMASK, &none, NULL);
     for (int number = 1; number < NSIG; number++)
         signal(number, SIG_DFL);
-    int null = open("/dev/null", O_RDWR);
+    /* Out of the way of the descriptors that are about to be filled: a caller may have closed all of those. */
+    int null = fcntl(open("/dev/null", O_RDWR), F_DUPFD, READY_FD + 1);
     if (ready != READY_FD) {
         dup2(ready, READY_FD);
     } else {

@@ -40,7 +40,9 @@ static bool adopt(struct listener *listener, int fd, char *error, size_t error_s
         return proto_fail(error, error_size, "the inherited descriptor %d: %s", fd, strerror(errno));
     listener->fd = fd;
     listener->inherited = true;
-    snprintf(listener->path, sizeof listener->path, "%s", address.sun_path[0] ? address.sun_path : "(abstract)");
+    /* The kernel gives a path of the full length without a NUL. */
+    snprintf(listener->path, sizeof listener->path, "%.*s", (int)sizeof address.sun_path,
+             address.sun_path[0] ? address.sun_path : "(abstract)");
     return true;
 }
 
@@ -71,17 +73,28 @@ static bool lock(struct listener *listener, char *error, size_t error_size)
                       listener->path);
 }
 
+/* Whether a socket of ours is at the path, in *found; an error when something else is. */
+static bool look(const struct listener *listener, bool *found, char *error, size_t error_size)
+{
+    struct stat st;
+    *found = lstat(listener->path, &st) == 0;
+    if (!*found)
+        return errno == ENOENT || proto_fail(error, error_size, "%s: %s", listener->path, strerror(errno));
+    return (S_ISSOCK(st.st_mode) && st.st_uid == geteuid()) ||
+           proto_fail(error, error_size,
+                      "%s exists and is not a socket of user %u; remove it or choose another --socket", listener->path,
+                      (unsigned)geteuid());
+}
+
 /* Removes a socket that nobody listens at. */
 static bool remove_stale(const struct listener *listener, const struct sockaddr_un *address, char *error,
                          size_t error_size)
 {
-    struct stat st;
-    if (lstat(listener->path, &st) != 0)
-        return errno == ENOENT || proto_fail(error, error_size, "%s: %s", listener->path, strerror(errno));
-    if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
-        return proto_fail(error, error_size,
-                          "%s exists and is not a socket of user %u; remove it or choose another --socket",
-                          listener->path, (unsigned)geteuid());
+    bool found;
+    if (!look(listener, &found, error, error_size))
+        return false;
+    if (!found)
+        return true;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return proto_fail(error, error_size, "cannot make a socket: %s", strerror(errno));
@@ -124,7 +137,11 @@ bool listener_open(struct listener *listener, const char *socket, char *error, s
         !proto_socket_path_prepare(&places, &path, error, error_size))
         return false;
     memcpy(listener->path, path.address.sun_path, sizeof listener->path);
-    if (lock(listener, error, error_size) && remove_stale(listener, &path.address, error, error_size) &&
+    /* Before the lock file is made: PATH.lock may mean something to others where PATH is no socket (/etc/passwd.lock).
+     */
+    bool found;
+    if (look(listener, &found, error, error_size) && lock(listener, error, error_size) &&
+        remove_stale(listener, &path.address, error, error_size) &&
         bind_here(listener, &path.address, error, error_size))
         return true;
     if (listener->fd >= 0)

@@ -43,6 +43,14 @@ static bool let_through(void)
     return true;
 }
 
+/* Parts of a line come from clients: none of them ends it or steers a terminal. */
+static void disarm(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+}
+
 void log_line(enum log_level level, const char *fmt, ...)
 {
     static const struct {
@@ -58,6 +66,7 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(line + len, sizeof line - (size_t)len, fmt, args);
     va_end(args);
+    disarm(line);
     size_t used = strlen(line);
     if (logger.dropped > 0 && level == LOG_LEVEL_WARNING && used < sizeof line - 64) {
         snprintf(line + used, sizeof line - used, " (%llu lines before this one were left out)",

@@ -1,7 +1,9 @@
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <uv.h>
@@ -40,6 +42,26 @@ static enum log_level level_of(const char *name)
     return LOG_LEVEL_INFO;
 }
 
+/* Standard error is the journal when JOURNAL_STREAM names it by device and inode; the variable alone is inherited by
+ * every shell of a session that the service manager has started. */
+static bool logs_to_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    struct stat st;
+    return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) == 0 &&
+           st.st_dev == device && st.st_ino == inode;
+}
+
+/* A socket must not become standard output because whoever started us has closed that. */
+static bool fill_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            return false;
+    return true;
+}
+
 /* The client that started us shows this to its user. */
 static int give_up(const struct roostd_options *options, const char *error)
 {
@@ -72,6 +94,8 @@ int main(int argc, char **argv)
     static struct roostd_options options;
     struct listener listener;
     char error[512];
+    if (!fill_standard_streams())
+        return EXIT_FAILURE;
     roostd_options_init(&options);
     if (!roostd_options_parse(&options, argc, argv, error, sizeof error)) {
         fprintf(stderr, "roostd: error: %s\n", error);
@@ -81,7 +105,7 @@ int main(int argc, char **argv)
         return print(roostd_options_help);
     if (options.version)
         return print(put_version);
-    log_init(level_of(options.log_level), getenv("JOURNAL_STREAM") != NULL);
+    log_init(level_of(options.log_level), logs_to_journal());
     signal(SIGPIPE, SIG_IGN);
     if (!listener_open(&listener, options.socket, error, sizeof error))
         return give_up(&options, error);

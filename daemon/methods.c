@@ -135,6 +135,13 @@ static void handle_cancel(const struct call *call)
         scheduler_cancel(&call->server->scheduler, &request->ticket, TICKET_CANCELLED);
 }
 
+/* A request is always answered, even one that should have been none. */
+static void refuse_request(const struct call *call)
+{
+    session_reply_error(call->session, &call->message->id, PROTO_ERROR_REQUEST, NULL,
+                        "%s is a notification: send it without an id of its own", call->message->method);
+}
+
 static const struct bir_option *find_option(const char *name)
 {
     size_t count;
@@ -172,6 +179,9 @@ static bool set_option(const struct call *call, struct bir_compile_options *opti
     if (option && !text)
         session_reply_error(call->session, &call->message->id, PROTO_ERROR_PARAMS, NULL, "option \"%s\" takes %s", name,
                             types[option->type]);
+    else if (problem && option && option->choices && option->methods & 1u << call->method)
+        session_reply_error(call->session, &call->message->id, PROTO_ERROR_PARAMS, NULL,
+                            "option \"%s\": \"%.64s\" is not one of %s", name, text, option->choices);
     else if (problem)
         session_reply_error(call->session, &call->message->id, PROTO_ERROR_PARAMS, NULL, "option \"%.64s\": %s", name,
                             problem);
@@ -421,7 +431,11 @@ static void handle_message(struct call *call)
         return;
     }
     count_request(&call->server->metrics, call->method);
-    if (allowed(call, method))
+    if (!allowed(call, method))
+        return;
+    if (method->flags & METHOD_NOTIFICATION)
+        refuse_request(call);
+    else
         method->handle(call);
 }
 

@@ -140,16 +140,30 @@ static bool is_choice(const char *choices, const char *text)
     return false;
 }
 
+/* The longest name of a row, and its NUL. */
+#define NAME_BYTES 48
+
+/* The name as it is written on the command line. */
+static const char *spelled(const struct row *row, char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "%s", row->name);
+    for (char *c = name; *c; c++)
+        if (*c == '_')
+            *c = '-';
+    return name;
+}
+
 static bool set(struct roostd_options *options, const struct row *row, const char *value, char *error,
                 size_t error_size)
 {
+    char name[NAME_BYTES];
     uint64_t number;
     char *field = (char *)options + row->offset;
     switch (row->kind) {
     case KIND_FLAG: memcpy(field, &(bool){ true }, sizeof(bool)); return true;
     case KIND_CHOICE:
         if (!is_choice(row->argument, value))
-            return proto_fail(error, error_size, "--%s is \"%s\", which is not one of %s", row->name, value,
+            return proto_fail(error, error_size, "--%s is \"%s\", which is not one of %s", spelled(row, name), value,
                               row->argument);
         memcpy(field, &value, sizeof value);
         return true;
@@ -158,8 +172,9 @@ static bool set(struct roostd_options *options, const struct row *row, const cha
     }
     if (!parse_number(value, &number) || number < row->smallest || number > row->largest)
         return proto_fail(error, error_size,
-                          "--%s is \"%s\", which is not a number from %llu to %llu (K, M, G may follow)", row->name,
-                          value, (unsigned long long)row->smallest, (unsigned long long)row->largest);
+                          "--%s is \"%s\", which is not a number from %llu to %llu (K, M, G may follow)",
+                          spelled(row, name), value, (unsigned long long)row->smallest,
+                          (unsigned long long)row->largest);
     write_number(options, row, number);
     return true;
 }
@@ -201,9 +216,8 @@ bool roostd_options_parse(struct roostd_options *options, int argc, char **argv,
 
 static void put_flag(const struct row *row, struct bir_buf *out)
 {
-    bir_buf_puts(out, "--");
-    for (const char *c = row->name; *c; c++)
-        bir_buf_putc(out, *c == '_' ? '-' : *c);
+    char name[NAME_BYTES];
+    bir_buf_printf(out, "--%s", spelled(row, name));
 }
 
 /* The numbers that depend on the machine are described, not printed. */

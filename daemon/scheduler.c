@@ -220,7 +220,7 @@ static void job_done(uv_work_t *work, int status)
     if (status == 0) {
         struct metrics *metrics = scheduler->metrics;
         metrics->jobs_compiles++;
-        metrics->jobs_failed += !job->answer || job->answer->error;
+        metrics->jobs_failed += job->answer ? job->answer->error : !bir_cancelled(&job->cancel);
         metrics->jobs_compile_us_total += job->compile_us;
         if (job->compile_us > metrics->jobs_compile_us_longest)
             metrics->jobs_compile_us_longest = job->compile_us;

@@ -1,5 +1,5 @@
 /*
- * Life of the daemon. RUNNING until SIGTERM, SIGINT, `shutdown` or the idle timeout; DRAINING while open requests
+ * Life of the daemon. RUNNING until a signal, `shutdown` or the idle timeout; DRAINING while open requests
  * finish; STOPPED when the handles close, after which the loop has nothing left and returns.
  *
  * A drain closes the listening socket first, so that a client which comes too late is refused at once and may start a
@@ -28,13 +28,16 @@ static void close_handle(uv_handle_t *handle)
         uv_close(handle, NULL);
 }
 
+/* What asks the daemon to stop; SIGHUP comes when the terminal of a daemon in the foreground is closed. */
+static const int stop_signals[SERVER_STOP_SIGNALS] = { SIGTERM, SIGINT, SIGHUP };
+
 /* Everything but the sessions; the loop ends when they are gone. The signals stay caught to the end. */
 static void stop(struct server *server)
 {
     server->state = SERVER_STOPPED;
     close_handle((uv_handle_t *)&server->pipe);
-    uv_unref((uv_handle_t *)&server->sigterm);
-    uv_unref((uv_handle_t *)&server->sigint);
+    for (int i = 0; i < SERVER_STOP_SIGNALS; i++)
+        uv_unref((uv_handle_t *)&server->signals[i]);
     close_handle((uv_handle_t *)&server->idle_timer);
     close_handle((uv_handle_t *)&server->drain_timer);
     close_handle((uv_handle_t *)&server->watchdog_timer);
@@ -101,9 +104,17 @@ void server_drain(struct server *server, const char *reason)
     server_consider(server);
 }
 
+/* Who asks twice does not want to wait for the work under way. */
 static void on_signal(uv_signal_t *handle, int number)
 {
-    server_drain(uv_handle_get_data((uv_handle_t *)handle), number == SIGTERM ? "SIGTERM" : "SIGINT");
+    struct server *server = uv_handle_get_data((uv_handle_t *)handle);
+    if (server->state == SERVER_RUNNING) {
+        server_drain(server, number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : "SIGHUP");
+    } else if (server->state == SERVER_DRAINING) {
+        log_line(LOG_LEVEL_INFO, "asked again to stop: %llu compiles are given up",
+                 (unsigned long long)server->scheduler.active);
+        drain_passed(&server->drain_timer);
+    }
 }
 
 static void on_connection(uv_stream_t *stream, int status)
@@ -149,11 +160,21 @@ static void start_beats(struct server *server)
         uv_timer_start(&server->status_timer, on_status, STATUS_PERIOD_MS, STATUS_PERIOD_MS);
 }
 
-static void add_signal(struct server *server, uv_signal_t *handle, int number)
+/* nohup, and a shell that starts us in the background, ignore a signal on our behalf. */
+static bool is_ignored(int number)
 {
-    uv_signal_init(&server->loop, handle);
-    uv_handle_set_data((uv_handle_t *)handle, server);
-    uv_signal_start(handle, on_signal, number);
+    struct sigaction action;
+    return number != SIGTERM && sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+static void add_signals(struct server *server)
+{
+    for (int i = 0; i < SERVER_STOP_SIGNALS; i++) {
+        uv_signal_init(&server->loop, &server->signals[i]);
+        uv_handle_set_data((uv_handle_t *)&server->signals[i], server);
+        if (!is_ignored(stop_signals[i]))
+            uv_signal_start(&server->signals[i], on_signal, stop_signals[i]);
+    }
 }
 
 /* Closing the handles gives the signals back their default action; one that comes after must not turn an orderly end
@@ -162,13 +183,13 @@ static void remove_signals(struct server *server)
 {
     sigset_t signals;
     sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
+    for (int i = 0; i < SERVER_STOP_SIGNALS; i++)
+        sigaddset(&signals, stop_signals[i]);
     sigprocmask(SIG_BLOCK, &signals, NULL);
-    close_handle((uv_handle_t *)&server->sigterm);
-    close_handle((uv_handle_t *)&server->sigint);
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGINT, SIG_IGN);
+    for (int i = 0; i < SERVER_STOP_SIGNALS; i++) {
+        close_handle((uv_handle_t *)&server->signals[i]);
+        signal(stop_signals[i], SIG_IGN);
+    }
     uv_run(&server->loop, UV_RUN_DEFAULT);
 }
 
@@ -244,8 +265,7 @@ int server_run(const struct roostd_options *options, struct listener *listener)
     add_timer(server, &server->drain_timer);
     add_timer(server, &server->watchdog_timer);
     add_timer(server, &server->status_timer);
-    add_signal(server, &server->sigterm, SIGTERM);
-    add_signal(server, &server->sigint, SIGINT);
+    add_signals(server);
     int result = EXIT_FAILURE;
     if (make_hello(server) && start_listening(server)) {
         result = EXIT_SUCCESS;

@@ -21,20 +21,25 @@ enum server_state {
 
 struct session;
 
+/* SIGTERM, SIGINT, SIGHUP */
+#define SERVER_STOP_SIGNALS 3
+
 struct server {
     uv_loop_t loop;
     const struct roostd_options *options;
     enum server_state state;
     struct listener listener;
     uv_pipe_t pipe;
-    uv_signal_t sigterm;
-    uv_signal_t sigint;
+    uv_signal_t signals[SERVER_STOP_SIGNALS];
     uv_timer_t idle_timer;
     uv_timer_t drain_timer;
     uv_timer_t watchdog_timer;
     uv_timer_t status_timer;
     struct session *sessions;
     uint64_t session_count;
+    uv_pipe_t refused;        /* takes the connections for which there is no memory, to close them */
+    bool refusing;            /* refused is in use */
+    bool connection_left;     /* a connection could not even be refused: libuv offers no other before it is taken */
     struct proto_budget held; /* payloads of requests under way */
     struct cache cache;
     struct memo memo;

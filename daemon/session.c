@@ -519,11 +519,35 @@ static bool admit(struct session *session)
     return true;
 }
 
+static void refused_closed(uv_handle_t *handle)
+{
+    struct server *server = uv_handle_get_data(handle);
+    server->refusing = false;
+    if (server->connection_left && server->state == SERVER_RUNNING)
+        session_accept(server);
+}
+
+/* Takes a connection away without a session. libuv listens no further while one waits to be accepted. */
+static void refuse_without_memory(struct server *server)
+{
+    server->connection_left = server->refusing;
+    if (server->refusing)
+        return;
+    log_line(LOG_LEVEL_WARNING, "no memory for a connection");
+    server->refusing = true;
+    server->metrics.connections_refused++;
+    uv_pipe_init(&server->loop, &server->refused, 0);
+    uv_handle_set_data((uv_handle_t *)&server->refused, server);
+    (void)uv_accept((uv_stream_t *)&server->pipe, (uv_stream_t *)&server->refused);
+    uv_close((uv_handle_t *)&server->refused, refused_closed);
+}
+
 void session_accept(struct server *server)
 {
+    server->connection_left = false;
     struct session *session = calloc(1, sizeof *session);
     if (!session) {
-        log_line(LOG_LEVEL_WARNING, "no memory for a connection");
+        refuse_without_memory(server);
         return;
     }
     session->server = server;

@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_reader.h"
 #include "base/json_writer.h"
+#include "base/utf8.h"
 
 /* Integers of this many digits fit everywhere, in JavaScript's numbers too. */
 #define PREFIX_ID_DIGITS 15
@@ -224,11 +226,41 @@ size_t proto_request_prefix(const char *text, size_t len, int64_t *id)
     return at;
 }
 
-void proto_put_string(struct bir_buf *buf, const char *text, size_t len)
+static void put_valid(struct bir_buf *buf, const char *text, size_t len)
 {
     struct bir_json_writer writer;
     bir_json_writer_init(&writer, buf, 0);
     bir_json_put_string(&writer, text, len);
+}
+
+/* Every byte that is part of no character becomes U+FFFD. */
+static void put_mended(struct bir_buf *buf, const char *text, size_t len)
+{
+    struct bir_buf mended;
+    bir_buf_init(&mended, 0);
+    for (size_t n; len > 0; text += n, len -= n) {
+        n = bir_utf8_sequence(text, len);
+        if (n) {
+            bir_buf_put(&mended, text, n);
+        } else {
+            bir_buf_puts(&mended, "\xEF\xBF\xBD");
+            n = 1;
+        }
+    }
+    if (mended.status == BIR_OK)
+        put_valid(buf, mended.data, mended.len);
+    else if (buf->status == BIR_OK)
+        buf->status = mended.status;
+    bir_buf_deinit(&mended);
+}
+
+void proto_put_string(struct bir_buf *buf, const char *text, size_t len)
+{
+    size_t bad;
+    if (bir_utf8_valid(text, len, &bad))
+        put_valid(buf, text, len);
+    else
+        put_mended(buf, text, len);
 }
 
 void proto_put_id(struct bir_buf *buf, const struct proto_id *id)

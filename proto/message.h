@@ -77,10 +77,13 @@ bool proto_message_parse(const char *text, size_t len, uint64_t json_depth, uint
 void proto_message_deinit(struct proto_message *message); /* accepts a zeroed one */
 
 /* A start of a request that need not be parsed to find its id: {"jsonrpc":"2.0","id":N, with N of at most 15 digits, as
- * proto_put_request writes it, with or without white space. Gives the length of that start and N; 0 for any other text. */
+ * proto_put_request writes it, with or without white space. Gives the length of that start and N; 0 for any other text.
+ */
 size_t proto_request_prefix(const char *text, size_t len, int64_t *id);
 
-void proto_put_string(struct bir_buf *buf, const char *text, size_t len); /* quoted and escaped; text is UTF-8 */
+/* Quoted and escaped. Messages are cut to their buffers and names come from the outside: what is no UTF-8 in the text
+ * becomes U+FFFD. */
+void proto_put_string(struct bir_buf *buf, const char *text, size_t len);
 void proto_put_id(struct bir_buf *buf, const struct proto_id *id);
 
 /* A request, or a notification when id->kind is PROTO_ID_NONE. params is the text of a JSON object, or NULL. */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/near.h"
 #include "client/roost.h"
 #include "compile.h"
 
@@ -42,6 +43,8 @@ struct cli_command {
 
 const struct cli_command *cli_commands(size_t *count);
 const struct cli_command *cli_find_command(const char *name);
+/* Fails, and names the commands that may be meant. */
+enum cli_exit cli_unknown_command(const char *name);
 
 /* The command line, parsed. */
 struct cli {
@@ -71,6 +74,8 @@ int cli_main(int argc, char **argv);
 
 /* Prints "roost: error: ..." and gives the exit status. */
 enum cli_exit cli_fail(enum cli_exit status, const char *fmt, ...) BIR_PRINTF(2, 3);
+/* The same for a word of the command line that is not known: adds what may be meant, or where to look. CLI_USAGE. */
+enum cli_exit cli_fail_near(const struct bir_near *near, const char *fmt, ...) BIR_PRINTF(2, 3);
 /* With --verbose: "roost: ..." on standard error. */
 void cli_verbose(const struct cli *cli, const char *fmt, ...) BIR_PRINTF(2, 3);
 /* Writes everything or fails with a message that names the place. */

@@ -1,11 +1,14 @@
 #include <string.h>
 
+#include "base/near.h"
 #include "client/cli/cli.h"
 
 static enum cli_exit run_help(struct cli *cli)
 {
-    (void)cli;
-    return cli_print_help(NULL);
+    const struct cli_command *command = cli->word_count ? cli_find_command(cli->words[0]) : NULL;
+    if (cli->word_count && !command)
+        return cli_unknown_command(cli->words[0]);
+    return cli_print_help(command);
 }
 
 #define MODULE "[FILE|-]"
@@ -31,13 +34,22 @@ static const struct cli_command commands[] = {
     { "version", "print the versions of this program and of the daemon", cli_run_version, BIR_METHOD_COUNT, NULL, 0 },
     { "sock", "print the path of the socket", cli_run_sock, BIR_METHOD_COUNT, NULL, 0 },
     { "stop", "let the daemon finish its work and exit, and wait for that", cli_run_stop, BIR_METHOD_COUNT, NULL, 0 },
-    { "help", "print help", run_help, BIR_METHOD_COUNT, NULL, 0 },
+    { "help", "print help, of one command or of the program", run_help, BIR_METHOD_COUNT, "[COMMAND]", 1 },
 };
 
 const struct cli_command *cli_commands(size_t *count)
 {
     *count = sizeof commands / sizeof commands[0];
     return commands;
+}
+
+enum cli_exit cli_unknown_command(const char *name)
+{
+    struct bir_near near;
+    bir_near_init(&near, name, strlen(name));
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        bir_near_offer(&near, commands[i].name, strlen(commands[i].name));
+    return cli_fail_near(&near, "unknown command \"%s\"", name);
 }
 
 const struct cli_command *cli_find_command(const char *name)

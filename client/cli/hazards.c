@@ -12,11 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json_writer.h"
-#include "base/utf8.h"
 #include "client/cli/diagnostics.h"
 #include "client/cli/files.h"
 #include "client/cli/work.h"
+#include "proto/message.h"
 
 /* Slots a thread: what it works on, and what waits to be printed. */
 #define SLOTS_PER_THREAD 4
@@ -84,40 +83,18 @@ static void *work_off(void *argument)
 
 /* --- printing --- */
 
-/* JSON is UTF-8, file names are bytes. */
-static void put_name(struct bir_buf *out, const char *name)
-{
-    struct bir_buf text;
-    bir_buf_init(&text, 0);
-    for (size_t len = strlen(name); len > 0;) {
-        size_t n = bir_utf8_sequence(name, len);
-        if (n)
-            bir_buf_put(&text, name, n);
-        else
-            bir_buf_puts(&text, "\xEF\xBF\xBD");
-        name += n ? n : 1;
-        len -= n ? n : 1;
-    }
-    struct bir_json_writer writer;
-    bir_json_writer_init(&writer, out, 0);
-    bir_json_put_string(&writer, text.data ? text.data : "", text.len);
-    if (text.status != BIR_OK)
-        out->status = text.status;
-    bir_buf_deinit(&text);
-}
-
 static void put_json(const struct work *work, struct bir_buf *out)
 {
     const char *report = work->output;
     bir_buf_puts(out, "{\"file\":");
-    put_name(out, work->name);
+    proto_put_string(out, work->name, strlen(work->name)); /* file names are bytes, JSON is UTF-8 */
     if (work->diags.count) {
         bir_buf_puts(out, ",\"diagnostics\":");
         bir_diags_write_json(&work->diags, out);
     }
     if (work->error[0]) {
         bir_buf_puts(out, ",\"error\":");
-        put_name(out, work->error);
+        proto_put_string(out, work->error, strlen(work->error));
     }
     if (work->stats_len && work->cli->options.stats) {
         bir_buf_puts(out, ",\"stats\":");

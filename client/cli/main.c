@@ -19,6 +19,24 @@ enum cli_exit cli_fail(enum cli_exit status, const char *fmt, ...)
     return status;
 }
 
+enum cli_exit cli_fail_near(const struct bir_near *near, const char *fmt, ...)
+{
+    struct bir_buf meant;
+    bir_buf_init(&meant, 0);
+    bir_near_write(near, "\"", &meant);
+    va_list args;
+    va_start(args, fmt);
+    fputs("roost: error: ", stderr);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    if (meant.len)
+        fprintf(stderr, "; did you mean %.*s?\n", (int)meant.len, meant.data);
+    else
+        fputs("; see roost --help\n", stderr);
+    bir_buf_deinit(&meant);
+    return CLI_USAGE;
+}
+
 /* Threads may call it: a line is one write. */
 void cli_verbose(const struct cli *cli, const char *fmt, ...)
 {
@@ -100,6 +118,17 @@ static const char *daemon_beside(char *path, size_t size)
     return NULL;
 }
 
+/* choice: how long a daemon that is not indispensable may take to greet, and one that is only asked about to answer */
+#define PATIENCE_MS 5000
+
+/* A call that compiles names its own time; the handle's is that of everything else. */
+static unsigned handle_timeout_ms(const struct cli *cli)
+{
+    bool is_patient = cli->command->run == cli_run_stop ||
+                      (cli->command->method != BIR_METHOD_COUNT && cli->daemon != CLI_DAEMON_AUTO);
+    return is_patient || (cli->timeout_ms && cli->timeout_ms < PATIENCE_MS) ? cli->timeout_ms : PATIENCE_MS;
+}
+
 roost *cli_client(const struct cli *cli, bool start)
 {
     char path[4096];
@@ -107,7 +136,7 @@ roost *cli_client(const struct cli *cli, bool start)
                                      .socket = cli->socket,
                                      .start = start && cli->daemon == CLI_DAEMON_START,
                                      .daemon = daemon_beside(path, sizeof path),
-                                     .timeout_ms = cli->timeout_ms,
+                                     .timeout_ms = handle_timeout_ms(cli),
                                      .client = "roost" };
     return roost_new(&options);
 }
@@ -123,9 +152,21 @@ enum cli_exit cli_print_help(const struct cli_command *command)
     return status;
 }
 
+/* No file and no connection may take the place of a standard stream that is closed. What fills the gap fails when it is
+ * used, as the closed stream would. */
+static bool fill_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return false;
+    return true;
+}
+
 int cli_main(int argc, char **argv)
 {
     struct cli cli = { 0 };
+    if (!fill_standard_streams())
+        return CLI_INTERNAL;
     bir_buf_init(&cli.options_json, 0);
     enum cli_exit status = cli_parse(&cli, argc, argv);
     if (status == CLI_DONE && cli.help)

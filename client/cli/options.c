@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client/cli/cli.h"
+#include "proto/message.h"
 
 enum kind { KIND_TEXT, KIND_CHOICE, KIND_SECONDS, KIND_FLAG, KIND_SET };
 
@@ -45,7 +46,7 @@ static const struct row rows[] = {
       "inspect "
       "knows bin, too" },
     { "timeout", 0, KIND_SECONDS, AT(timeout_ms), 0, "SECONDS", NULL, EVERY, false,
-      "give up after this long; decimals are allowed (default: 600)" },
+      "give up after this long; decimals are allowed (default: 600; of ping, stats and version: 5)" },
     { "color", 0, KIND_CHOICE, AT(color), 0, "auto|always|never", "auto", EVERY, false,
       "colour of diagnostics; auto: on a terminal, unless NO_COLOR is set" },
     { "output", 'o', KIND_TEXT, AT(output), 0, "FILE", NULL, COMPILING, true,
@@ -62,6 +63,10 @@ static const struct row rows[] = {
 };
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])
+/* The longest name of an option, and its NUL. */
+#define NAME_BYTES sizeof(((struct cli_option_view *)0)->name)
+/* More options than there are. */
+#define MOST_NAMES 64
 /* More options than this on one line are a mistake. */
 #define MOST_OPTIONS 256
 
@@ -210,30 +215,31 @@ static void put_json_option(struct cli *cli, const struct bir_option *option, co
         bir_buf_puts(json, value);
         return;
     }
-    bir_buf_putc(json, '"');
-    for (const char *c = value; *c; c++) {
-        if ((unsigned char)*c < 0x20)
-            bir_buf_printf(json, "\\u%04x", (unsigned)*c);
-        else
-            bir_buf_printf(json, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
-    }
-    bir_buf_putc(json, '"');
+    proto_put_string(json, value, strlen(value));
 }
 
-/* For messages, where a value that comes as an argument needs a name, too. */
-static const char *shown_name(const struct bir_option *option)
+/* The name as it is written on the command line; in messages a value that comes as an argument needs one, too. */
+static const char *shown_name(const struct bir_option *option, char name[NAME_BYTES])
 {
-    return spelling(option) ? spelling(option) : option->name;
+    snprintf(name, NAME_BYTES, "%s", spelling(option) ? spelling(option) : option->name);
+    for (char *c = name; *c; c++)
+        if (*c == '_')
+            *c = '-';
+    return name;
 }
 
 /* The compiler checks the value; only what it has accepted goes to the daemon. */
 static enum cli_exit set_compile(struct cli *cli, const struct bir_option *option, const char *value)
 {
-    if (cli->command->method == BIR_METHOD_COUNT)
-        return cli_fail(CLI_USAGE, "--%s is not an option of %s", shown_name(option), cli->command->name);
+    char name[NAME_BYTES];
+    if (cli->command->method == BIR_METHOD_COUNT || !(option->methods & 1u << cli->command->method))
+        return cli_fail(CLI_USAGE, "--%s is not an option of %s", shown_name(option, name), cli->command->name);
     const char *problem = bir_compile_option_set(&cli->options, cli->command->method, option->name, value);
+    if (problem && option->choices)
+        return cli_fail(CLI_USAGE, "--%s is \"%s\", which is not one of %s", shown_name(option, name), value,
+                        option->choices);
     if (problem)
-        return cli_fail(CLI_USAGE, "--%s=%s: %s", shown_name(option), value, problem);
+        return cli_fail(CLI_USAGE, "--%s=%s: %s", shown_name(option, name), value, problem);
     put_json_option(cli, option, value);
     return CLI_DONE;
 }
@@ -318,6 +324,19 @@ static enum cli_exit settle(struct cli *cli)
     return status;
 }
 
+static enum cli_exit unknown_option(const char *word)
+{
+    struct cli_option_view view;
+    char names[MOST_NAMES][NAME_BYTES + 2];
+    struct bir_near near;
+    bir_near_init(&near, word, strcspn(word, "="));
+    for (size_t i = 0; i < MOST_NAMES && word[1] == '-' && cli_option_at(NULL, i, &view); i++) {
+        snprintf(names[i], sizeof names[i], "--%s", view.name);
+        bir_near_offer(&near, names[i], strlen(names[i]));
+    }
+    return cli_fail_near(&near, "unknown option \"%s\"", word);
+}
+
 /* One option at argv[*at]; *at moves on when its value is the next word. */
 static enum cli_exit split_option(int argc, char **argv, int *at, struct found *found)
 {
@@ -328,7 +347,7 @@ static enum cli_exit split_option(int argc, char **argv, int *at, struct found *
     const char *value = name[len] == '=' ? name + len + 1 : !wide && name[len] ? name + len : NULL;
     *found = (struct found){ .spelled = word };
     if (!find(name, len, found) || (wide && len == 1) || (!wide && !found->row))
-        return cli_fail(CLI_USAGE, "unknown option \"%s\"; see roost --help", word);
+        return unknown_option(word);
     if (is_flag(found) && value)
         return cli_fail(CLI_USAGE, "option \"%.*s\" takes no value", (int)(name + len - word), word);
     if (!is_flag(found) && !value) {
@@ -345,7 +364,7 @@ static enum cli_exit take_word(struct cli *cli, char *word)
 {
     if (!cli->command) {
         cli->command = cli_find_command(word);
-        return cli->command ? CLI_DONE : cli_fail(CLI_USAGE, "unknown command \"%s\"; see roost --help", word);
+        return cli->command ? CLI_DONE : cli_unknown_command(word);
     }
     size_t most = cli->command->most_words;
     if (most == 0)
@@ -424,10 +443,7 @@ static bool view_compile(const struct cli_command *command, const struct bir_opt
                                                       : option->type == BIR_OPTION_BOOL ? NULL
                                                                                         : option->default_text,
                                       .help = option->help };
-    snprintf(view->name, sizeof view->name, "%s", spelling(option));
-    for (char *c = view->name; *c; c++)
-        if (*c == '_')
-            *c = '-';
+    (void)shown_name(option, view->name);
     return true;
 }
 

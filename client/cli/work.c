@@ -111,21 +111,30 @@ static void read_input(struct work *work, const char *word)
 
 /* Set by SIGINT, SIGTERM and the alarm of --timeout. */
 static struct bir_cancel cancel;
+static volatile sig_atomic_t cancelled_by;
 static bool armed;
 static pthread_mutex_t arming = PTHREAD_MUTEX_INITIALIZER;
 
 static void on_signal(int number)
 {
-    (void)number;
+    cancelled_by = number;
     bir_cancel_set(&cancel);
+}
+
+/* choice: what a compile may take when --timeout does not say */
+#define DEFAULT_TIME_MS 600000u
+
+static uint32_t time_ms(const struct cli *cli)
+{
+    return cli->timeout_ms ? cli->timeout_ms : DEFAULT_TIME_MS;
 }
 
 static void arm(const struct cli *cli)
 {
     /* Who asks twice wants out. */
     struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
-    const struct itimerval timer = { .it_value = { .tv_sec = cli->timeout_ms / 1000,
-                                                   .tv_usec = (suseconds_t)(cli->timeout_ms % 1000) * 1000 } };
+    const struct itimerval timer = { .it_value = { .tv_sec = time_ms(cli) / 1000,
+                                                   .tv_usec = (suseconds_t)(time_ms(cli) % 1000) * 1000 } };
     pthread_mutex_lock(&arming);
     if (!armed) {
         sigaction(SIGINT, &action, NULL);
@@ -156,7 +165,12 @@ static void take_status(struct work *work, enum bir_status status)
     case BIR_OK: work->status = CLI_DONE; break;
     case BIR_INVALID:
     case BIR_LIMIT: work->status = CLI_INPUT; break;
-    case BIR_CANCELLED: fail(work, CLI_TIME, "cancelled"); break;
+    case BIR_CANCELLED:
+        if (cancelled_by == SIGALRM)
+            fail(work, CLI_TIME, "not done within %.3f seconds", time_ms(work->cli) / 1000.0);
+        else
+            fail(work, CLI_TIME, "cancelled");
+        break;
     case BIR_NOMEM: fail(work, CLI_INTERNAL, "out of memory"); break;
     case BIR_INTERNAL: work->status = CLI_INTERNAL; break;
     }
@@ -266,7 +280,7 @@ static void take_reply(struct work *work, enum roost_status status)
         fail(work, CLI_INTERNAL, "the daemon's diagnostics are not understood");
         return;
     }
-    if (work->status != CLI_DONE && work->status != CLI_INPUT && work->diags.count == 0)
+    if (work->status != CLI_DONE && work->diags.count == 0)
         fail(work, work->status, "%s", reply->error ? reply->error : roost_strerror(status));
     /* In process a module with errors is a failure, for check, too. */
     if (work->status == CLI_DONE && work->diags.errors)
@@ -293,7 +307,8 @@ static void compile_there(struct work *work, roost *client)
                                            .method = cli->command->name,
                                            .module = work->input,
                                            .module_len = work->input_len,
-                                           .options = cli->options_json.data };
+                                           .options = cli->options_json.data,
+                                           .timeout_ms = time_ms(cli) };
     uint64_t started = now_us();
     enum roost_status status = roost_compile(client, &request, &work->reply);
     if (falls_back(status) && optional) {

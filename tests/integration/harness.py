@@ -254,6 +254,12 @@ class Daemon:
         self.process.send_signal(number)
         return self.process.wait(TIMEOUT)
 
+    def gone(self):
+        """Waits until the socket is removed, as at the start of a drain."""
+        end = time.monotonic() + TIMEOUT
+        while self.path.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+
     def connect(self, hello=True):
         return Connection(self.path, hello)
 
@@ -262,10 +268,14 @@ class Daemon:
             return connection.call('stats')[0]
 
     def until(self, condition, what):
-        """Polls the stats; condition gets them."""
+        """Polls the stats; condition gets them. The daemon may refuse the connection that asks."""
         end = time.monotonic() + TIMEOUT
+        stats = None
         while time.monotonic() < end:
-            stats = self.stats()
+            try:
+                stats = self.stats()
+            except (EOFError, ConnectionError):
+                continue
             if condition(stats):
                 return stats
             time.sleep(0.02)

@@ -87,6 +87,25 @@ class InProcess(Place):
             self.assertEqual(result.stderr.count(b'\n'), 1)
             self.assertEqual(result.stdout, b'')
 
+    def test_usage_names_what_may_be_meant(self):
+        for arguments, text in ((['lowre', GOOD], '"lower"'), (['encode', '--kep-going', GOOD], '"--keep-going"'),
+                                (['--forrmat=json', 'lower'], '"--format"'), (['help', 'stat'], '"stats"'),
+                                (['lower', '--check=maybe', GOOD], 'sample|full|off'), (['lower', '--arch=gen9', GOOD], 'core_v4'),
+                                (['lower', '--print-after=x', GOOD], '--print-after'), (['frobnicate'], 'roost --help')):
+            self.assertIn(text, self.expect(2, *arguments).stderr.decode())
+
+    def test_closed_standard_streams(self):
+        """A file or a connection must not take the place of a stream that is closed."""
+        with Daemon() as daemon:
+            for more in ({}, {'socket': daemon.path}):
+                for close in ('>&-', '<&- >&-', '<&-', '2>&-'):
+                    command = ['sh', '-c', f'exec "$0" lower "$1" {close}', ROOST, GOOD]
+                    env = self.env(**({'ROOST_SOCKET': str(daemon.path)} if more else {}))
+                    result = subprocess.run([str(word) for word in command], capture_output=True, timeout=TIMEOUT, env=env)
+                    self.assertEqual(result.returncode, 2 if '>&-' in close.split()[-1][:3] and '2' not in close else 0,
+                                     (close, result.stderr))
+            daemon.stats()
+
     def test_indent_is_a_json_number(self):
         """A leading zero is legal on the command line, but not in the request that a daemon gets."""
         self.assertEqual(self.expect(0, 'lower', '--indent=04', GOOD).stdout, self.expect(0, 'lower', '--indent=4', GOOD).stdout)
@@ -108,6 +127,7 @@ class InProcess(Place):
         self.assertGreaterEqual(len(commands), 9)
         for command in commands:
             text = self.expect(0, command, '-h').stdout.decode()
+            self.assertEqual(self.expect(0, 'help', command).stdout.decode(), text)
             self.assertIn(f'usage: roost {command}', text)
             # What help offers, the parser takes: a flag or a value of the first choice.
             for name, argument in re.findall(r'--([a-z-]+)(?:=(\S+))?\n', text):
@@ -210,6 +230,42 @@ class Service(Place):
             started = time.monotonic()
             self.expect(4, 'lower', '--timeout=0.3', GOOD, socket=daemon.path)
             self.assertLess(time.monotonic() - started, 15)
+
+    def test_daemon_that_hangs(self):
+        """One that stands still is like none where it is not needed, and is not waited for without end where it is."""
+        with Daemon() as daemon:
+            daemon.process.send_signal(signal.SIGSTOP)
+            try:
+                started = time.monotonic()
+                lowered = self.expect(0, 'lower', '-v', GOOD, socket=daemon.path)
+                self.assertIn(b'does not answer', lowered.stderr)
+                self.expect(4, 'ping', socket=daemon.path)
+                self.assertLess(time.monotonic() - started, 30)
+                self.expect(4, 'lower', '--timeout=0.2', '--daemon=require', GOOD, socket=daemon.path)
+            finally:
+                daemon.process.send_signal(signal.SIGCONT)
+
+    def test_arguments_that_are_no_utf8(self):
+        with Daemon() as daemon:
+            result = self.expect(1, 'explain', '--daemon=require', GOOD, b'no\xff\xfe'.decode(errors='surrogateescape'), socket=daemon.path)
+            self.assertIn('no\ufffd\ufffd'.encode(), result.stderr)
+
+    def test_time_is_up_in_process(self):
+        waiting = self.expect(4, 'lower', '--timeout=0.001', '--check=full', self.slow())
+        self.assertIn(b'not done within 0.001 seconds', waiting.stderr)
+
+    def slow(self):
+        """A module whose validation takes far longer than a moment."""
+        module = json.loads(GOOD.read_bytes())
+        block = module['functions'][0]['blocks'][0]['instructions']
+        copies = []
+        for i in range(400):
+            copies.append(json.loads(json.dumps(block[0]).replace('"act0"', f'"act{i}"').replace('loop_i', f'li{i}')
+                                     .replace('loop_j', f'lj{i}')))
+        block[:1] = copies
+        path = self.directory / 'slow.json'
+        path.write_text(json.dumps(module))
+        return path
 
     def test_interrupt_cancels_in_the_daemon(self):
         with Daemon('--debug-hold-ms=30000') as daemon:

@@ -468,6 +468,44 @@ class Hostile(unittest.TestCase):
             c.send_raw(frame(b'{"jsonrpc":"2.0","method":"cancel","params":{"id":[]}}'))
             c.call('ping')
 
+    def test_answers_are_utf8_wherever_names_are_cut(self):
+        """Messages quote names of the request up to a length that may lie inside a character."""
+        with self.daemon.connect() as c:
+            for n in range(60, 66):
+                name = 'x' * n + '\u00e9\u20ac\U0001f40c' * 20
+                texts = [{'method': name}, {'method': 'lower', 'params': {'module': {}, 'options': {name: 1}}},
+                         {'method': 'lower', 'params': {'module': {'format': name}}},
+                         {'method': 'decode', 'params': {'module': {}, 'options': {'slot': name}}}]
+                for text in texts:
+                    c.send_raw(frame(json.dumps({'jsonrpc': '2.0', 'id': 1, **text}, ensure_ascii=False).encode()))
+                    self.assertIn(c.receive()[0]['error']['data']['name'], ('unknown-method', 'invalid-params'))
+        for n in range(100, 160):
+            self.expect_closed(frame(b'{"jsonrpc":"2.0",' + b'x' * n + '\u20ac'.encode() * 60), 'parse')
+            name = '"' + 'x' * n + '\u20ac' * 60 + '":1'
+            self.expect_closed(frame(('{' + name + ',' + name + '}').encode()), 'parse')
+
+    def test_a_notification_sent_as_a_request_is_answered(self):
+        with self.daemon.connect() as c:
+            c.send_raw(frame({'jsonrpc': '2.0', 'id': 7, 'method': 'cancel', 'params': {'id': 1}}))
+            message, _ = c.receive()
+            self.assertEqual((message['id'], message['error']['data']['name']), (7, 'invalid-request'))
+
+    def test_a_wrong_choice_is_told_the_right_ones(self):
+        with self.daemon.connect() as c:
+            error = c.fail('lower', {'module': {}, 'options': {'check': 'maybe'}})
+            self.assertIn('sample|full|off', error['message'])
+            error = c.fail('check', {'module': {}, 'options': {'allocate': 'first-fit'}})
+            self.assertIn('unknown option', error['message'])
+
+    def test_log_lines_hold_no_control_characters(self):
+        with Daemon() as daemon:
+            with daemon.connect() as c:
+                c.send_raw(frame(b'{"a":\x1b[31m\n\x07}'))
+                c.receive()
+            log = daemon.log_text()
+            self.assertIn('is not valid', log)
+            self.assertNotRegex(log.replace('\n', ''), '[\\x00-\\x1f\\x7f]')
+
     def test_false_length_and_disconnect(self):
         for announced in (1 << 29, 1000):
             with self.daemon.connect() as c:
@@ -504,15 +542,13 @@ class Hostile(unittest.TestCase):
 
 
 class Life(unittest.TestCase):
-    def test_sigterm_drains(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+    def test_signals_drain(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with Daemon('--debug-hold-ms=800') as daemon, daemon.connect() as c, daemon.connect():
                 id = c.send('lower', {'module': {}}, MODULE)
                 daemon.until(lambda s: s['jobs']['active'] == 1, 'the job starts')
                 daemon.process.send_signal(number)
-                deadline = time.monotonic() + TIMEOUT
-                while daemon.path.exists() and time.monotonic() < deadline:
-                    time.sleep(0.01)
+                daemon.gone()
                 self.assertEqual(c.fail('lower', {'module': {}}, LOOP)['code'], CODES['shutting-down'])
                 c.call('ping')
                 self.assertIn('result', c.wait(id)[0])
@@ -527,6 +563,41 @@ class Life(unittest.TestCase):
             daemon.process.send_signal(signal.SIGTERM)
             self.assertEqual(c.wait(id)[0]['error']['data']['name'], 'shutting-down')
             self.assertEqual(daemon.process.wait(TIMEOUT), 0)
+
+    def test_second_signal_gives_up_the_work(self):
+        with Daemon('--debug-hold-ms=60000', '--drain-timeout-ms=60000') as daemon, daemon.connect() as c:
+            id = c.send('lower', {'module': {}}, MODULE)
+            daemon.until(lambda s: s['jobs']['active'] == 1, 'the job starts')
+            daemon.process.send_signal(signal.SIGINT)
+            daemon.gone()
+            daemon.process.send_signal(signal.SIGINT)
+            self.assertEqual(c.wait(id)[0]['error']['data']['name'], 'shutting-down')
+            self.assertEqual(daemon.process.wait(TIMEOUT), 0)
+
+    def test_ignored_signals_stay_ignored(self):
+        with Daemon(command=['sh', '-c', 'trap "" HUP INT; exec "$0" "$@"']) as daemon:
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.process.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+            daemon.stats()
+
+    def test_closed_standard_streams(self):
+        """No socket may take the number of a stream that whoever starts the daemon has closed."""
+        with Daemon(command=['sh', '-c', 'exec "$0" "$@" <&- >&-']) as daemon, daemon.connect() as c:
+            c.compile('lower', MODULE)
+            for number in (0, 1):
+                self.assertEqual(os.readlink(f'/proc/{daemon.process.pid}/fd/{number}'), '/dev/null')
+
+    def test_journal_priorities_only_in_the_journal(self):
+        """Shells of a graphical session inherit JOURNAL_STREAM, which names another stream than their terminal."""
+        with Daemon(env={**os.environ, 'JOURNAL_STREAM': '8:12345'}) as daemon:
+            self.assertTrue(daemon.log_text().startswith('roostd: version'), daemon.log_text())
+        with Daemon(command=['python3', '-c', '''if True:
+                import os, sys
+                st = os.fstat(2)
+                os.environ['JOURNAL_STREAM'] = f'{st.st_dev}:{st.st_ino}'
+                os.execv(sys.argv[1], sys.argv[1:])''']) as daemon:
+            self.assertTrue(daemon.log_text().startswith('<6>roostd: version'), daemon.log_text())
 
     def test_shutdown_request(self):
         with Daemon() as daemon, daemon.connect() as c:
@@ -563,6 +634,7 @@ class Life(unittest.TestCase):
             path.write_text('precious')
             self.assertIn('not a socket', Daemon(path=path).ready)
             self.assertEqual(path.read_text(), 'precious')
+            self.assertEqual(os.listdir(directory), ['sock'], 'and nothing is made beside it')
 
     def test_socket_mode(self):
         with Daemon() as daemon:
@@ -646,6 +718,7 @@ class Life(unittest.TestCase):
             self.assertEqual(result.returncode, 2, bad)
             self.assertEqual(result.stdout, b'')
             self.assertTrue(result.stderr.startswith(b'roostd: error: '), result.stderr)
+            self.assertNotIn(b'_', result.stderr, 'options are spelled as on the command line')
 
 
 if __name__ == '__main__':
