@@ -3,13 +3,15 @@
  *
  *   writes   register_access in outs; the registers of a Loop, at its entry
  *   reads    register_access in ins and indirection_ins; all three registers of a register_ap, wherever it stands;
- * registers inside expressions (runtime offsets, loop bounds, conditions, affine op keys); registers that semaphore
- * waits name
+ * registers inside expressions (runtime offsets, loop bounds, conditions, affine op keys, predicates); registers that
+ * semaphore waits name
  *
  * A write under a predicate may not happen, and one of the low half of a pair leaves the high half: both count as a
  * read too, because the old value must survive.
  */
 #include "passes/liveness.h"
+
+#include "bir/predicate.h"
 
 #define EXPRESSION_DEPTH_MAX 2048
 
@@ -95,6 +97,20 @@ static void add_waits(struct collector *c, const struct bir_sync *sync)
     }
 }
 
+/* Foreign predicates name no register that is known. */
+static void add_predicates(struct collector *c, const struct bir_instruction *inst)
+{
+    struct bir_predicates predicates;
+    if (!bir_instruction_is_predicated(inst))
+        return;
+    if (bir_predicates_parse(c->live->function->module, inst, c->live->context->scratch, &predicates) != BIR_OK) {
+        c->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < predicates.count; i++)
+        add_expression(c, predicates.items[i].expr, 0);
+}
+
 static void add_loop(struct collector *c, const struct bir_segment *segment)
 {
     const struct bir_loop *loop = segment->owner->rare->loop;
@@ -105,6 +121,7 @@ static void add_loop(struct collector *c, const struct bir_segment *segment)
             add_expression(c, loop->dynamic_bounds[i], 0);
     }
     add_properties(c, segment->owner->props);
+    add_predicates(c, segment->owner);
 }
 
 static void add_fixed(struct collector *c, const struct bir_instruction *inst)
@@ -116,11 +133,12 @@ static void add_fixed(struct collector *c, const struct bir_instruction *inst)
     }
     if (inst->rare && inst->rare->sync)
         add_waits(c, inst->rare->sync);
+    add_predicates(c, inst);
 }
 
 static void add_instruction(struct collector *c, struct bir_instruction *inst)
 {
-    bool predicated = inst->rare && inst->rare->texts && inst->rare->texts->predicates;
+    bool predicated = bir_instruction_is_predicated(inst);
     uint32_t first = c->out->count;
     for (int role = 0; role < BIR_ROLE_COUNT; role++) {
         BIR_EACH_ARGUMENT (arg, inst, role) {

@@ -9,6 +9,8 @@
  */
 #include "passes/spill.h"
 
+#include "passes/register_slot.h"
+
 struct spilled {
     struct bir_register *old;
     struct bir_location *location;
@@ -190,31 +192,10 @@ static enum bir_status new_location(struct bir_spiller *spiller, struct bir_func
                                     struct bir_diags *diags)
 {
     struct bir_module *module = spiller->module;
-    bool wide = s->old->num_physical == 2;
-    int64_t ones[] = { 1, 1 };
     const struct bir_str *name = bir_intern_printf(&module->strings, "%s-spill", s->old->base.name->text);
-    const struct bir_str *set_name = name ? bir_intern_printf(&module->strings, "%s_set", name->text) : NULL;
-    const struct bir_str *class = bir_intern_cstr(&module->strings, "Tensor");
-    const struct bir_ints *shape = bir_ints_get(module, ones, 2);
-    if (!set_name || !class || !shape)
+    if (!name)
         return bir_arena_failure(&module->arena);
-    if (bir_function_find_set(function, set_name) || bir_function_find_location(function, name))
-        return bir_fail(diags, "colour-spill-name", bir_pass_place(s->old->base.source_offset), "rename the location",
-                        "the name %s of a spilled register's location is taken", name->text);
-    struct bir_set *set = bir_set_new(function, set_name);
-    if (!set)
-        return bir_arena_failure(&module->arena);
-    set->kind = BIR_TENSOR_INTERNAL;
-    set->base.dtype = wide ? BIR_DTYPE_INT64 : BIR_DTYPE_INT32;
-    set->tensor_class = class;
-    set->tensor_shape = shape;
-    set->n_blocks = 1;
-    s->location = bir_dram_location_new(&spiller->dram, set, name, wide ? 8 : 4);
-    if (s->location)
-        return BIR_OK;
-    return spiller->dram.full ? bir_fail(diags, "colour-spill-dram", BIR_NO_OFFSET, NULL,
-                                         "no DRAM address is left for the spilled register %s", s->old->base.name->text)
-                              : bir_arena_failure(&module->arena);
+    return bir_register_slot_new(&spiller->dram, function, name, s->old, diags, &s->location);
 }
 
 enum bir_status bir_spiller_spill(struct bir_spiller *spiller, struct bir_function *function,

@@ -12,7 +12,10 @@
  *   NAME Engine dst := load operand            TensorLoad
  *   NAME Engine save operand := src            TensorSave
  *   NAME Loop axis [registers]
+ *   NAME Engine CompareAndBranch OP a, b -> BLOCK when true, BLOCK when false
+ *   NAME Engine UnconditionalBranch -> BLOCK
  *   NAME Engine Opcode operand, operand -> operand
+ * In a function with branches a line "BLOCK:" precedes each of its own blocks.
  * Empty lines and those that start with # are skipped.
  */
 #ifndef TESTS_PASS_TEXT_H
@@ -129,6 +132,29 @@ static inline void pass_text_edges(struct bir_buf *out, const struct bir_instruc
     }
 }
 
+static inline const char *pass_text_key(const struct bir_instruction *inst, const char *key)
+{
+    const struct bir_prop *prop = bir_props_find(inst->props, key);
+    ck_assert(prop && prop->type == BIR_VALUE_TEXT);
+    return prop->u.s->text;
+}
+
+static inline void pass_text_branch(struct bir_buf *out, const struct bir_instruction *inst)
+{
+    if (inst->opcode == BIR_OP_UNCONDITIONAL_BRANCH) {
+        bir_buf_printf(out, "UnconditionalBranch -> %s", pass_text_key(inst, "target"));
+        return;
+    }
+    bir_buf_printf(out, "CompareAndBranch %s ", pass_text_key(inst, "comp_op"));
+    pass_text_list(out, inst, BIR_ROLE_IN, ", ");
+    bir_buf_printf(out, " -> %s, %s", pass_text_key(inst, "on_true"), pass_text_key(inst, "on_false"));
+}
+
+static inline bool pass_text_is_branch(const struct bir_instruction *inst)
+{
+    return inst->opcode == BIR_OP_UNCONDITIONAL_BRANCH || inst->opcode == BIR_OP_COMPARE_AND_BRANCH;
+}
+
 static inline void pass_text_instruction(struct bir_buf *out, const struct bir_instruction *inst)
 {
     bir_buf_printf(out, "%s ", inst->name ? inst->name->text : "-");
@@ -149,6 +175,8 @@ static inline void pass_text_instruction(struct bir_buf *out, const struct bir_i
             pass_text_alu(out, inst);
         else
             pass_text_list(out, inst, BIR_ROLE_IN, ":");
+    } else if (pass_text_is_branch(inst)) {
+        pass_text_branch(out, inst);
     } else {
         bir_buf_printf(out, "%s ", bir_opcode_name(inst->opcode));
         pass_text_list(out, inst, BIR_ROLE_IN, ", ");
@@ -162,13 +190,26 @@ static inline void pass_text_instruction(struct bir_buf *out, const struct bir_i
     pass_text_edges(out, inst);
 }
 
+static inline bool pass_text_has_branches(struct bir_function *f)
+{
+    struct bir_walk walk;
+    bool found = false;
+    bir_walk_init(&walk, &f->body);
+    for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk))
+        found = found || pass_text_is_branch(inst);
+    return found;
+}
+
 static inline void pass_text_module(struct bir_buf *out, const struct bir_module *module)
 {
     BIR_EACH_CODE_FUNCTION(f, module)
     {
         struct bir_walk walk;
+        bool branches = pass_text_has_branches(f);
         bir_walk_init(&walk, &f->body);
         for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
+            if (branches && inst == inst->block->first && inst->block->region->depth == 0)
+                bir_buf_printf(out, "%s:\n", inst->block->name->text);
             for (uint32_t i = 0; i < inst->block->region->depth; i++)
                 bir_buf_puts(out, "  ");
             pass_text_instruction(out, inst);
