@@ -1,5 +1,8 @@
 /*
  * Diagnostics as JSON for programs and as text for people.
+ *
+ * Lines are counted once, from the first place to the last: the places are sorted for it, and printed in the order of
+ * discovery.
  */
 #include "compile.h"
 
@@ -45,19 +48,63 @@ static const char *severity_colour(enum bir_severity severity)
     return colours[severity];
 }
 
-/* FILE:LINE:COL: for text, FILE:@OFFSET: for .klr bytes (which hold no lines). */
-static void put_place(const struct bir_diag *d, const char *file, const void *input, size_t input_len, bool is_text,
-                      struct bir_buf *out)
+struct place {
+    const struct bir_diag *diag;
+    uint32_t line, column;
+};
+
+static int by_offset(const void *a, const void *b)
+{
+    int64_t x = (*(struct place *const *)a)->diag->offset, y = (*(struct place *const *)b)->diag->offset;
+    return (x > y) - (x < y);
+}
+
+/* Counts on from `at`, whose line and column are known, to the place; at is moved there. */
+static void count_on(const char *text, size_t len, struct place *place, size_t *at, uint32_t *line, uint32_t *column)
+{
+    size_t offset = place->diag->offset < 0 ? 0 : (size_t)place->diag->offset;
+    offset = offset < len ? offset : len;
+    uint32_t lines, columns;
+    bir_text_line_column(text + *at, len - *at, offset - *at, &lines, &columns);
+    *column = lines > 1 ? columns : columns - 1 < UINT32_MAX - *column ? *column + columns - 1 : UINT32_MAX;
+    *line = lines - 1 < UINT32_MAX - *line ? *line + lines - 1 : UINT32_MAX;
+    *at = offset;
+    place->line = *line;
+    place->column = *column;
+}
+
+/* A place for each diagnostic, in the same order; NULL when memory is short. */
+static struct place *find_places(const struct bir_diags *diags, const char *text, size_t len)
+{
+    size_t count = 0, n = 0;
+    for (const struct bir_diag *d = diags->first; d; d = d->next)
+        count++;
+    struct place *places = bir_arena_alloc_array(diags->arena, BIR_MEM_OTHER, count, sizeof(*places));
+    struct place **sorted = bir_arena_alloc_array(diags->arena, BIR_MEM_OTHER, count, sizeof(*sorted));
+    if (!places || !sorted)
+        return NULL;
+    for (const struct bir_diag *d = diags->first; d; d = d->next, n++) {
+        places[n].diag = d;
+        sorted[n] = &places[n];
+    }
+    qsort(sorted, count, sizeof(*sorted), by_offset);
+    size_t at = 0;
+    uint32_t line = 1, column = 1;
+    for (size_t i = 0; i < count; i++)
+        if (sorted[i]->diag->offset != BIR_NO_OFFSET)
+            count_on(text, len, sorted[i], &at, &line, &column);
+    return places;
+}
+
+/* FILE:LINE:COL: for text, FILE:@OFFSET: for .klr bytes (which hold no lines) and where lines are not known. */
+static void put_place(const struct bir_diag *d, const char *file, const struct place *place, struct bir_buf *out)
 {
     bir_buf_puts(out, file);
     bir_buf_putc(out, ':');
-    if (d->offset != BIR_NO_OFFSET && is_text) {
-        uint32_t line, column;
-        bir_text_line_column(input, input_len, (size_t)d->offset, &line, &column);
-        bir_buf_printf(out, "%u:%u:", line, column);
-    } else if (d->offset != BIR_NO_OFFSET) {
+    if (d->offset != BIR_NO_OFFSET && place)
+        bir_buf_printf(out, "%u:%u:", place->line, place->column);
+    else if (d->offset != BIR_NO_OFFSET)
         bir_buf_printf(out, "@%lld:", (long long)d->offset);
-    }
     bir_buf_putc(out, ' ');
 }
 
@@ -97,9 +144,11 @@ void bir_diags_write_text(const struct bir_diags *diags, const char *file, const
                           bool colour, struct bir_buf *out)
 {
     bool is_text = bir_input_detect(input, input_len) != BIR_INPUT_KLR;
+    const struct place *place = is_text && diags->first ? find_places(diags, input ? input : "", input_len) : NULL;
     for (const struct bir_diag *d = diags->first; d; d = d->next) {
-        put_place(d, file, input, input_len, is_text, out);
+        put_place(d, file, place, out);
         put_diag(d, colour, out);
+        place += place ? 1 : 0;
     }
     if (diags->dropped)
         bir_buf_printf(out, "%s: note: %u more diagnostics not shown\n", file, diags->dropped);

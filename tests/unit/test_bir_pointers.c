@@ -131,8 +131,46 @@ START_TEST(pointers_lead_to_the_offending_values)
 }
 END_TEST
 
+/* Lines and columns of very many diagnostics in no order; counting from the start for each would take minutes. */
+START_TEST(places_in_text)
+{
+    enum { LINE = 80, COUNT = 100000, STEP = 30011 /* prime to COUNT */ };
+    struct bir_arena arena;
+    struct bir_diags diags;
+    struct bir_buf text, out;
+    bir_arena_init(&arena, 0);
+    bir_diags_init(&diags, &arena, 2 * COUNT);
+    bir_buf_init(&text, 0);
+    bir_buf_init(&out, 0);
+    for (int i = 0; i < COUNT; i++)
+        bir_buf_printf(&text, "%-*d\n", LINE - 1, i);
+    text.data[0] = '{';
+    for (int64_t i = 0; i < COUNT; i++) {
+        int64_t line = i * STEP % COUNT;
+        bir_diag_add(&diags, BIR_NOTE, "x", line * LINE + line % LINE, "m");
+    }
+    bir_diag_add(&diags, BIR_NOTE, "x", BIR_NO_OFFSET, "m");
+    bir_diag_add(&diags, BIR_NOTE, "x", INT64_MAX, "m"); /* beyond the text: its end */
+    bir_diags_write_text(&diags, "f", text.data, text.len, false, &out);
+    ck_assert_int_eq(out.status, BIR_OK);
+    bir_buf_putc(&out, '\0');
+    const char *at = out.data;
+    char expected[64];
+    for (int64_t i = 0; i < COUNT; i++, at += strlen(expected)) {
+        int line = (int)(i * STEP % COUNT);
+        snprintf(expected, sizeof expected, "f:%d:%d: note: m [x]\n", line + 1, line % LINE + 1);
+        ck_assert_msg(strncmp(at, expected, strlen(expected)) == 0, "%.40s instead of %s", at, expected);
+    }
+    snprintf(expected, sizeof expected, "f: note: m [x]\nf:%d:1: note: m [x]\n", COUNT + 1);
+    ck_assert_str_eq(at, expected);
+    bir_buf_deinit(&out);
+    bir_buf_deinit(&text);
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = { pointers_lead_to_the_offending_values };
+    const TTest *const tests[] = { pointers_lead_to_the_offending_values, places_in_text };
     return UNIT_RUN("bir_pointers", tests);
 }
