@@ -10,7 +10,7 @@ struct bir_read_options {
     bool strict;               /* unknown keys, opcodes, enum texts, duplicate names are errors */
     uint32_t max_depth;        /* JSON nesting, 0 = BIR_JSON_DEPTH_DEFAULT */
     uint64_t max_instructions; /* 0 = no bound */
-    size_t max_arena_bytes;    /* 0 = no bound */
+    size_t max_arena_bytes;    /* of the module, and again of what reading it takes; 0 = no bound */
     struct bir_cancel *cancel; /* or NULL */
 };
 #define BIR_JSON_DEPTH_DEFAULT 512

@@ -116,11 +116,11 @@ struct edge_fixup {
 struct owner_fixup {
     struct bir_physical_ap *ap;
     const struct bir_str *function, *location, *set; /* set may be NULL */
-    uint32_t function_offset, location_offset;
+    uint32_t function_offset, location_offset, set_offset;
 };
 
 /* A name that something must have, checked only. */
-enum name_check_kind { CHECK_QUEUE, CHECK_BLOCK, CHECK_FUNCTION, CHECK_INSTRUCTION, CHECK_DMA_BLOCK };
+enum name_check_kind { CHECK_QUEUE, CHECK_BLOCK, CHECK_FUNCTION, CHECK_INSTRUCTION, CHECK_DMA_BLOCK, CHECK_VALUE };
 
 struct name_check {
     enum name_check_kind kind;
@@ -142,6 +142,12 @@ struct location_fixup {
 struct checked_props {
     const struct bir_props *raw, *final;
     uint16_t opcode;
+};
+
+/* Storages of all functions by name. */
+struct storage_names {
+    struct bir_map sets, locations, registers;
+    bool filled;
 };
 
 struct read_context {
@@ -169,6 +175,11 @@ struct read_context {
     BIR_VEC(struct name_check) checks;
     BIR_VEC(struct location_fixup) locations; /* of the function being read */
     struct bir_map checked_queues;            /* names that have a CHECK_QUEUE */
+    struct storage_names storages;            /* for queues */
+    struct bir_map set_locations;             /* set -> struct bir_map of its locations */
+    struct bir_map block_arguments;           /* their names, of all functions */
+    struct bir_map *block_names;              /* strict: instructions of the block being read */
+    struct bir_map function_names[2];         /* strict: of functions, of nki_functions */
     struct checked_props checked[CHECKED_PROPS_SLOTS];
     struct bir_map queue_instructions; /* instructions inside queues, by name */
 
@@ -185,6 +196,11 @@ struct read_context {
         uint8_t key;
     } keys[READ_KEY_SLOTS];
 };
+
+static inline bool read_slice_is(struct bir_slice slice, const char *text)
+{
+    return slice.len == strlen(text) && memcmp(slice.text, text, slice.len) == 0;
+}
 
 /* --- read_common.c: keys, values, failures --- */
 
@@ -258,8 +274,24 @@ enum bir_status read_predicates_text(struct read_context *ctx, const struct bir_
 /* Appends the expression's canonical text to ctx->text. */
 enum bir_status read_put_expr(struct read_context *ctx, const struct pelican_expr *expr);
 struct pelican_axis *read_find_axis(const struct read_context *ctx, const struct bir_str *name);
-/* Register by name in the function, in a queue in any function; NULL when absent. */
-struct bir_register *read_find_register(const struct read_context *ctx, const struct bir_str *name);
+
+/* --- read_names.c --- */
+
+/* By name in the function, in a queue in any function; NULL when absent. */
+enum bir_status read_find_storage(struct read_context *ctx, enum bir_storage_tag tag, const struct bir_str *name,
+                                  struct bir_storage **out);
+/* The same; an error at the offset when absent. */
+enum bir_status read_find_register(struct read_context *ctx, const struct bir_str *name, size_t offset,
+                                   struct bir_register **out);
+/* The location of that name in the set; an error at the offset when there is none. */
+enum bir_status read_find_in_set(struct read_context *ctx, const struct bir_set *set, const struct bir_str *name,
+                                 size_t offset, struct bir_location **out);
+/* The name must exist once the document has been read. */
+enum bir_status read_check_name(struct read_context *ctx, enum name_check_kind kind, const struct bir_str *name,
+                                uint32_t offset);
+/* In strict mode an error when the container has had the name. `what` is the plural. */
+enum bir_status read_enter_once(struct read_context *ctx, struct bir_map *names, const struct bir_str *name,
+                                uint32_t offset, const char *what);
 
 /* --- read_storage.c --- */
 enum bir_status read_allocations(struct read_context *ctx);
@@ -286,6 +318,8 @@ enum bir_status read_keep_bounds(struct read_context *ctx, struct bir_loop *loop
 enum bir_status read_loopnest(struct read_context *ctx);
 enum bir_status read_loop_registers(struct read_context *ctx, struct bir_loop *loop);
 
+/* Of a block, kept as a property; its names are resolved. */
+enum bir_status read_block_arguments(struct read_context *ctx, struct read_mark list);
 /* order or predicates. */
 enum bir_status read_header_text(struct read_context *ctx, enum read_key key);
 /* An opcode or engine that no table knows (lenient). */

@@ -179,48 +179,23 @@ static enum bir_status require(struct read_context *ctx, const struct fields *f,
 
 /* Names */
 
-static struct bir_storage *find_in_functions(const struct read_context *ctx, enum read_key key,
-                                             const struct bir_str *name)
-{
-    BIR_EACH_FUNCTION (function, ctx->module) {
-        struct bir_location *location = key == READ_MEMREF ? bir_function_find_location(function, name) : NULL;
-        if (location)
-            return &location->base;
-        struct bir_set *set = key == READ_MEMSETREF ? bir_function_find_set(function, name) : NULL;
-        if (set)
-            return &set->base;
-    }
-    return NULL;
-}
-
-/* Location (READ_MEMREF) or set (READ_MEMSETREF): of the function, or of any function for an operand in a queue. */
-static struct bir_storage *find_storage(const struct read_context *ctx, enum read_key key, const struct bir_str *name)
-{
-    if (!ctx->function)
-        return find_in_functions(ctx, key, name);
-    if (key == READ_MEMREF) {
-        struct bir_location *location = bir_function_find_location(ctx->function, name);
-        return location ? &location->base : NULL;
-    }
-    struct bir_set *set = bir_function_find_set(ctx->function, name);
-    return set ? &set->base : NULL;
-}
-
 static enum bir_status find_register(struct read_context *ctx, const struct fields *f, enum read_key key,
                                      const struct bir_str *name, struct bir_register **out)
 {
-    if (!key_set_has(&f->seen, key))
-        return BIR_OK;
-    *out = read_find_register(ctx, name);
-    return *out ? BIR_OK : read_fail_name(ctx, "BIR017", f->at[key], "register", name);
+    return key_set_has(&f->seen, key) ? read_find_register(ctx, name, f->at[key], out) : BIR_OK;
+}
+
+static enum bir_status find_set(struct read_context *ctx, const struct fields *f, struct bir_storage **set)
+{
+    BIR_TRY(read_find_storage(ctx, BIR_STORAGE_SET, f->memsetref, set));
+    return *set ? BIR_OK : read_fail_name(ctx, "BIR016", f->at[READ_MEMSETREF], "memory location set", f->memsetref);
 }
 
 static enum bir_status bind_set(struct read_context *ctx, const struct fields *f, struct bir_argument *arg)
 {
     BIR_TRY(require(ctx, f, READ_MEMSETREF));
-    struct bir_storage *set = find_storage(ctx, READ_MEMSETREF, f->memsetref);
-    if (!set)
-        return read_fail_name(ctx, "BIR016", f->at[READ_MEMSETREF], "memory location set", f->memsetref);
+    struct bir_storage *set;
+    BIR_TRY(find_set(ctx, f, &set));
     bir_argument_set_location(arg, set, arg->role == BIR_ROLE_OUT, true);
     return BIR_OK;
 }
@@ -232,16 +207,12 @@ static enum bir_status check_set_of(struct read_context *ctx, const struct field
 {
     if (!f->memsetref || ((struct bir_location *)*location)->set->base.name == f->memsetref)
         return BIR_OK;
-    const struct bir_set *set = (const struct bir_set *)find_storage(ctx, READ_MEMSETREF, f->memsetref);
-    if (!set)
-        return read_fail_name(ctx, "BIR016", f->at[READ_MEMSETREF], "memory location set", f->memsetref);
-    for (uint32_t i = 0; i < set->locations.count; i++)
-        if (set->locations.items[i]->base.name == f->memref) {
-            *location = &set->locations.items[i]->base;
-            return BIR_OK;
-        }
-    return read_fail(ctx, "bir-unknown-name", "BIR014", f->at[READ_MEMREF], "name the set that holds the location",
-                     "location \"%.60s\" is not in set \"%.60s\"", f->memref->text, f->memsetref->text);
+    struct bir_storage *set;
+    struct bir_location *found;
+    BIR_TRY(find_set(ctx, f, &set));
+    BIR_TRY(read_find_in_set(ctx, (const struct bir_set *)set, f->memref, f->at[READ_MEMREF], &found));
+    *location = &found->base;
+    return BIR_OK;
 }
 
 static enum bir_status bind_location(struct read_context *ctx, const struct fields *f, struct bir_physical_ap *ap)
@@ -253,10 +224,12 @@ static enum bir_status bind_location(struct read_context *ctx, const struct fiel
                                      .location = f->memref,
                                      .set = f->memsetref,
                                      .function_offset = f->at[READ_MEMREF_OWNER],
-                                     .location_offset = f->at[READ_MEMREF] };
+                                     .location_offset = f->at[READ_MEMREF],
+                                     .set_offset = f->at[READ_MEMSETREF] };
         return bir_vec_push(ctx->scratch, &ctx->owners, fixup) ? BIR_OK : read_fail_memory(ctx);
     }
-    struct bir_storage *location = find_storage(ctx, READ_MEMREF, f->memref);
+    struct bir_storage *location;
+    BIR_TRY(read_find_storage(ctx, BIR_STORAGE_LOCATION, f->memref, &location));
     if (!location)
         return read_fail_name(ctx, "BIR014", f->at[READ_MEMREF], "memory location", f->memref);
     BIR_TRY(check_set_of(ctx, f, &location));

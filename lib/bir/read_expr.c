@@ -103,18 +103,6 @@ struct pelican_axis *read_find_axis(const struct read_context *ctx, const struct
     return NULL;
 }
 
-struct bir_register *read_find_register(const struct read_context *ctx, const struct bir_str *name)
-{
-    if (ctx->function)
-        return bir_function_find_register(ctx->function, name);
-    BIR_EACH_FUNCTION (function, ctx->module) {
-        struct bir_register *reg = bir_function_find_register(function, name);
-        if (reg)
-            return reg;
-    }
-    return NULL;
-}
-
 static enum bir_status fail_axis(struct read_context *ctx, uint32_t offset, const struct bir_str *name)
 {
     char scope[200] = "";
@@ -226,9 +214,8 @@ static enum bir_status axis_value(struct read_context *ctx, const struct expr_fi
 static enum bir_status runtime_value(struct read_context *ctx, const struct expr_fields *f,
                                      const struct pelican_expr **out)
 {
-    struct bir_register *reg = read_find_register(ctx, f->regref);
-    if (!reg)
-        return read_fail_name(ctx, "BIR017", f->name_offset, "register", f->regref);
+    struct bir_register *reg;
+    BIR_TRY(read_find_register(ctx, f->regref, f->name_offset, &reg));
     return made(ctx, f, pelican_runtime_value(&ctx->module->expressions, reg), out);
 }
 

@@ -219,12 +219,9 @@ static enum bir_status enter_instruction(struct read_context *ctx, struct bir_in
         return BIR_OK;
     struct bir_map *map = ctx->function ? &ctx->function->instructions : &ctx->queue_instructions;
     const struct bir_instruction *other = bir_map_get(map, inst->name);
-    if (!other)
-        return bir_map_put(map, ctx->scratch, inst->name, inst) ? BIR_OK : read_fail_memory(ctx);
-    if (ctx->strict && other->block == inst->block)
-        return read_fail(ctx, "bir-duplicate-name", NULL, inst->source_offset, "rename one of them",
-                         "two instructions of one block are named \"%.60s\"", inst->name->text);
-    return BIR_OK;
+    if (!other && !bir_map_put(map, ctx->scratch, inst->name, inst))
+        return read_fail_memory(ctx);
+    return read_enter_once(ctx, ctx->block_names, inst->name, inst->source_offset, "instructions of one block");
 }
 
 static enum bir_status finish_rare(struct read_context *ctx, struct bir_instruction *inst)
@@ -316,26 +313,26 @@ static enum bir_status read_instruction(struct read_context *ctx, struct bir_blo
 
 static enum bir_status read_instructions(struct read_context *ctx, struct bir_block *block)
 {
+    struct bir_map names = { 0 }, *outer = ctx->block_names;
+    ctx->block_names = &names;
     BIR_TRY(bir_json_array_begin(&ctx->json));
     while (bir_json_array_next(&ctx->json))
         BIR_TRY(read_instruction(ctx, block));
+    ctx->block_names = outer;
     return ctx->json.status;
 }
 
-/* names: the blocks of the region so far, in strict mode. */
-static enum bir_status check_block_name(struct read_context *ctx, struct bir_block *block, struct bir_map *names)
-{
-    if (!ctx->strict || !block->name)
-        return BIR_OK;
-    if (bir_map_get(names, block->name))
-        return read_fail(ctx, "bir-duplicate-name", NULL, block->source_offset, "rename one of them",
-                         "two blocks are named \"%.60s\"", block->name->text);
-    return bir_map_put(names, ctx->scratch, block->name, block) ? BIR_OK : read_fail_memory(ctx);
-}
-
-static enum bir_status read_block(struct read_context *ctx, struct bir_region *region, struct bir_map *names)
+static enum bir_status read_block_other(struct read_context *ctx, struct bir_slice key)
 {
     static const char *const known[] = { "arguments", NULL };
+    BIR_TRY(read_listed(ctx, key, "a block", known));
+    struct read_mark mark = ctx->pending.items[ctx->pending.count - 1].mark;
+    return ctx->function && read_slice_is(key, known[0]) ? read_block_arguments(ctx, mark) : BIR_OK;
+}
+
+/* names: the blocks of the region so far, in strict mode. */
+static enum bir_status read_block(struct read_context *ctx, struct bir_region *region, struct bir_map *names)
+{
     struct bir_block *block = bir_block_new(ctx->module, region, NULL);
     if (!block)
         return read_fail_memory(ctx);
@@ -350,13 +347,13 @@ static enum bir_status read_block(struct read_context *ctx, struct bir_region *r
         case READ_NAME: BIR_TRY(read_text(ctx, &block->name)); break;
         case READ_ORIGIN: BIR_TRY(read_origin(ctx, &block->origin)); break;
         case READ_INSTRUCTIONS: BIR_TRY(read_instructions(ctx, block)); break;
-        default: BIR_TRY(read_listed(ctx, text, "a block", known));
+        default: BIR_TRY(read_block_other(ctx, text));
         }
     }
     BIR_TRY(ctx->json.status);
     if (!ctx->in_queue) /* queues have nameless blocks */
         BIR_TRY(read_require(ctx, &seen, block->source_offset, "a block", READ_NAME));
-    BIR_TRY(check_block_name(ctx, block, names));
+    BIR_TRY(read_enter_once(ctx, names, block->name, block->source_offset, "blocks"));
     return read_take_props(ctx, base, &block->props);
 }
 

@@ -22,18 +22,6 @@ struct module_fields {
 
 /* Functions */
 
-static enum bir_status check_function_name(struct read_context *ctx, const struct bir_function *function)
-{
-    if (!ctx->strict)
-        return BIR_OK;
-    const struct bir_function *first = function->is_nki ? ctx->module->nki_functions : ctx->module->functions;
-    for (const struct bir_function *f = first; f != function; f = f->next)
-        if (f->name == function->name)
-            return read_fail(ctx, "bir-duplicate-name", NULL, function->source_offset, "rename one of them",
-                             "two functions are named \"%.60s\"", function->name->text);
-    return BIR_OK;
-}
-
 static enum bir_status read_function_attributes(struct read_context *ctx, struct bir_function *function)
 {
     enum bir_json_type type = bir_json_peek(&ctx->json);
@@ -92,7 +80,7 @@ static enum bir_status read_function(struct read_context *ctx, bool is_nki)
         BIR_TRY(read_function_field(ctx, function, &f, key, text));
     BIR_TRY(ctx->json.status);
     BIR_TRY(read_require(ctx, &f.seen, function->source_offset, "a function", READ_NAME));
-    BIR_TRY(check_function_name(ctx, function));
+    BIR_TRY(read_enter_once(ctx, &ctx->function_names[is_nki], function->name, function->source_offset, "functions"));
     if (f.blocks_skipped) {
         struct read_mark place = read_seek(ctx, f.blocks);
         BIR_TRY(read_blocks(ctx, &function->body));
@@ -132,7 +120,8 @@ static enum bir_status read_nki_functions(struct read_context *ctx)
 
 /* Queues */
 
-static enum bir_status read_queue(struct read_context *ctx)
+/* names: the queues so far, in strict mode. */
+static enum bir_status read_queue(struct read_context *ctx, struct bir_map *names)
 {
     static const char *const known[] = { "attributes", "num_dma_engines", "semaphore_groups", NULL };
     struct bir_queue *queue = bir_queue_new(ctx->module, NULL);
@@ -157,16 +146,18 @@ static enum bir_status read_queue(struct read_context *ctx)
     }
     BIR_TRY(ctx->json.status);
     BIR_TRY(read_require(ctx, &seen, queue->source_offset, "a queue", READ_NAME));
+    BIR_TRY(read_enter_once(ctx, names, queue->name, queue->source_offset, "queues"));
     return read_take_props(ctx, base, &queue->props);
 }
 
 static enum bir_status read_queues(struct read_context *ctx)
 {
+    struct bir_map names = { 0 };
     ctx->in_queue = true;
     memset(ctx->checked, 0, sizeof ctx->checked);
     BIR_TRY(bir_json_array_begin(&ctx->json));
     while (bir_json_array_next(&ctx->json))
-        BIR_TRY(read_queue(ctx));
+        BIR_TRY(read_queue(ctx, &names));
     ctx->in_queue = false;
     return ctx->json.status;
 }
@@ -309,18 +300,29 @@ static struct read_context *context_new(struct bir_arena *scratch, const struct 
     struct read_context *ctx = BIR_NEW(scratch, BIR_MEM_OTHER, struct read_context);
     if (!ctx)
         return NULL;
-    ctx->module = bir_module_new(options->max_arena_bytes);
-    if (!ctx->module)
-        return NULL;
     ctx->options = options;
     ctx->diags = diags;
     ctx->scratch = scratch;
     ctx->strict = options->strict;
     ctx->first_v1 = ctx->first_v2 = BIR_NO_OFFSET;
     ctx->max_arg_id_offset = BIR_NO_SOURCE;
-    bir_buf_init(&ctx->text, 0);
+    bir_buf_init(&ctx->text, 0); /* as long as a value of the document, not more */
     read_keys_init(ctx);
     return ctx;
+}
+
+static enum bir_status read_text_into(struct read_context *ctx, const char *text, size_t len)
+{
+    uint32_t depth = ctx->options->max_depth ? ctx->options->max_depth : BIR_JSON_DEPTH_DEFAULT;
+    bir_json_reader_init(&ctx->json, text, len, depth < READ_DEPTH_MAX ? depth : READ_DEPTH_MAX, ctx->scratch,
+                         ctx->diags);
+    ctx->module = bir_module_new(ctx->options->max_arena_bytes);
+    enum bir_status status = ctx->module ? read_document(ctx) : BIR_NOMEM;
+    bir_buf_deinit(&ctx->text);
+    if (status == BIR_OK)
+        return BIR_OK;
+    bir_module_free(ctx->module);
+    return status;
 }
 
 enum bir_status bir_module_read_json(const char *text, size_t len, const struct bir_read_options *options,
@@ -330,19 +332,14 @@ enum bir_status bir_module_read_json(const char *text, size_t len, const struct 
     if (!options)
         options = &defaults;
     struct bir_arena scratch;
-    bir_arena_init(&scratch, 0);
+    bir_arena_init(&scratch, options->max_arena_bytes);
     struct read_context *ctx = context_new(&scratch, options, diags);
-    enum bir_status status = BIR_NOMEM;
-    if (ctx) {
-        uint32_t depth = options->max_depth ? options->max_depth : BIR_JSON_DEPTH_DEFAULT;
-        bir_json_reader_init(&ctx->json, text, len, depth < READ_DEPTH_MAX ? depth : READ_DEPTH_MAX, &scratch, diags);
-        status = read_document(ctx);
-        bir_buf_deinit(&ctx->text);
-        if (status == BIR_OK)
-            *module = ctx->module;
-        else
-            bir_module_free(ctx->module);
-    }
+    enum bir_status status = ctx ? read_text_into(ctx, text, len) : bir_arena_failure(&scratch);
+    if (status == BIR_OK)
+        *module = ctx->module;
+    else if (!ctx && status == BIR_LIMIT)
+        (void)bir_fail_limit(diags, "bir-memory-limit", 0, "raise the memory limit",
+                             "the memory limit of %zu bytes is too low to read any module", scratch.limit_bytes);
     bir_arena_deinit(&scratch);
     return status;
 }

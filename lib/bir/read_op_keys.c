@@ -166,29 +166,15 @@ static enum bir_status check_required(struct read_context *ctx, const struct bir
 
 /* Names */
 
-static enum bir_status check_name_later(struct read_context *ctx, enum name_check_kind kind,
-                                        const struct read_pending *p)
+static enum bir_status check_dma_blocks(struct read_context *ctx, struct read_mark list)
 {
-    struct name_check check = {
-        .kind = kind, .name = p->prop.u.s, .function = ctx->function, .offset = (uint32_t)p->mark.pos
-    };
-    if (kind == CHECK_QUEUE) { /* one check for all instructions of a queue */
-        if (bir_map_get(&ctx->checked_queues, check.name))
-            return BIR_OK;
-        if (!bir_map_put(&ctx->checked_queues, ctx->scratch, check.name, ctx))
-            return read_fail_memory(ctx);
-    }
-    return bir_vec_push(ctx->scratch, &ctx->checks, check) ? BIR_OK : read_fail_memory(ctx);
-}
-
-static enum bir_status check_dma_blocks(struct read_context *ctx, struct read_pending p)
-{
-    struct read_mark place = read_seek(ctx, p.mark);
+    struct read_mark place = read_seek(ctx, list);
     BIR_TRY(bir_json_array_begin(&ctx->json));
     while (bir_json_array_next(&ctx->json)) {
-        p.mark.pos = read_offset(ctx);
-        BIR_TRY(read_text(ctx, &p.prop.u.s));
-        BIR_TRY(check_name_later(ctx, CHECK_DMA_BLOCK, &p));
+        uint32_t offset = read_offset(ctx);
+        const struct bir_str *name;
+        BIR_TRY(read_text(ctx, &name));
+        BIR_TRY(read_check_name(ctx, CHECK_DMA_BLOCK, name, offset));
     }
     BIR_TRY(ctx->json.status);
     read_resume(ctx, place);
@@ -215,7 +201,7 @@ static enum bir_status check_references(struct read_context *ctx, uint16_t opcod
     for (uint32_t i = base; i < ctx->pending.count; i++) {
         struct read_pending p = ctx->pending.items[i];
         if (opcode == BIR_OP_DMA_TRIGGER && bir_str_is(p.prop.key, "dma_blocks"))
-            BIR_TRY(check_dma_blocks(ctx, p));
+            BIR_TRY(check_dma_blocks(ctx, p.mark));
         for (size_t k = 0; k < sizeof references / sizeof *references; k++) {
             if (p.prop.type != BIR_VALUE_TEXT || !bir_str_is(p.prop.key, references[k].key))
                 continue;
@@ -223,7 +209,7 @@ static enum bir_status check_references(struct read_context *ctx, uint16_t opcod
                 references[k].opcode == opcode ||
                 (references[k].opcode == BIR_OP_UNKNOWN && bir_op_key_find(opcode, p.prop.key->text, p.prop.key->len));
             if (applies)
-                BIR_TRY(check_name_later(ctx, references[k].kind, &p));
+                BIR_TRY(read_check_name(ctx, references[k].kind, p.prop.u.s, (uint32_t)p.mark.pos));
         }
     }
     return BIR_OK;

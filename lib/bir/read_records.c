@@ -1,5 +1,6 @@
 /*
- * Records of an instruction's header: dependency edges, sync_info, loop axes, loopnest, loop registers.
+ * Records of an instruction's header: dependency edges, sync_info, loop axes, loopnest, loop registers; and the
+ * arguments of blocks.
  *
  * Edges to instructions that were read before are resolved at once; since names resolve to the first object of a name
  * and the function's map holds the first, this gives the same as a second pass. The others become fix-ups.
@@ -125,6 +126,16 @@ enum bir_status read_edges(struct read_context *ctx, struct bir_instruction *ins
 
 /* sync_info */
 
+/* A register to wait for, which only strict reading insists on: the key is a choice (bir-json.md section 11). */
+static enum bir_status check_wait_register(struct read_context *ctx, struct bir_slice key)
+{
+    const struct read_pending *p = &ctx->pending.items[ctx->pending.count - 1];
+    struct bir_register *reg;
+    if (!ctx->strict || !read_slice_is(key, "wait_reg") || p->prop.type != BIR_VALUE_TEXT)
+        return BIR_OK;
+    return read_find_register(ctx, p->prop.u.s, p->mark.pos, &reg);
+}
+
 static const char *const sync_keys[] = {
     "target_core", "type", "update_mode", "wait_mode", "wait_reg", NULL,
 };
@@ -135,6 +146,12 @@ struct sync_record {
     int64_t id, value;
     const struct bir_props *props;
 };
+
+static enum bir_status read_sync_other(struct read_context *ctx, struct bir_slice key)
+{
+    BIR_TRY(read_listed(ctx, key, "a wait or update", sync_keys));
+    return check_wait_register(ctx, key);
+}
 
 /* The one integer that stands for absence in the model stays a property. */
 static enum bir_status read_sync_value(struct read_context *ctx, struct bir_slice key, int64_t *value)
@@ -160,7 +177,7 @@ static enum bir_status read_sync_record(struct read_context *ctx, enum read_key 
         else if (key == READ_FROM && value_key == READ_WAIT_VALUE)
             BIR_TRY(read_text(ctx, &record->from));
         else
-            BIR_TRY(read_listed(ctx, text, "a wait or update", sync_keys));
+            BIR_TRY(read_sync_other(ctx, text));
     }
     BIR_TRY(ctx->json.status);
     BIR_TRY(read_require(ctx, &record->seen, offset, "a wait or update", READ_ID));
@@ -241,6 +258,64 @@ enum bir_status read_sync(struct read_context *ctx)
     BIR_TRY(ctx->json.status);
     ctx->rare->sync = sync;
     return read_take_props(ctx, base, &sync->props);
+}
+
+/* Block arguments: {"name", "incoming_values": [{"value", "block"}]} (bir-json.md section 6, choice). What has another
+ * shape is kept unread. */
+
+static enum bir_status read_incoming(struct read_context *ctx)
+{
+    struct bir_slice key;
+    BIR_TRY(bir_json_object_begin(&ctx->json));
+    while (bir_json_object_next(&ctx->json, &key)) {
+        bool is_block = read_slice_is(key, "block"), is_value = read_slice_is(key, "value");
+        const struct bir_str *name;
+        uint32_t offset = read_offset(ctx);
+        if ((!is_block && !is_value) || bir_json_peek(&ctx->json) != BIR_JSON_STRING) {
+            BIR_TRY(bir_json_skip(&ctx->json, NULL));
+            continue;
+        }
+        BIR_TRY(read_text(ctx, &name));
+        BIR_TRY(read_check_name(ctx, is_block ? CHECK_BLOCK : CHECK_VALUE, name, offset));
+    }
+    return ctx->json.status;
+}
+
+static enum bir_status read_each_object(struct read_context *ctx, enum bir_status (*read)(struct read_context *))
+{
+    if (bir_json_peek(&ctx->json) != BIR_JSON_ARRAY)
+        return bir_json_skip(&ctx->json, NULL);
+    BIR_TRY(bir_json_array_begin(&ctx->json));
+    while (bir_json_array_next(&ctx->json))
+        BIR_TRY(bir_json_peek(&ctx->json) == BIR_JSON_OBJECT ? read(ctx) : bir_json_skip(&ctx->json, NULL));
+    return ctx->json.status;
+}
+
+static enum bir_status read_block_argument(struct read_context *ctx)
+{
+    struct bir_slice key;
+    BIR_TRY(bir_json_object_begin(&ctx->json));
+    while (bir_json_object_next(&ctx->json, &key)) {
+        const struct bir_str *name;
+        if (read_slice_is(key, "name") && bir_json_peek(&ctx->json) == BIR_JSON_STRING) {
+            BIR_TRY(read_text(ctx, &name));
+            if (!bir_map_put(&ctx->block_arguments, ctx->scratch, name, ctx))
+                return read_fail_memory(ctx);
+        } else if (read_slice_is(key, "incoming_values")) {
+            BIR_TRY(read_each_object(ctx, read_incoming));
+        } else {
+            BIR_TRY(bir_json_skip(&ctx->json, NULL));
+        }
+    }
+    return ctx->json.status;
+}
+
+enum bir_status read_block_arguments(struct read_context *ctx, struct read_mark list)
+{
+    struct read_mark place = read_seek(ctx, list);
+    BIR_TRY(read_each_object(ctx, read_block_argument));
+    read_resume(ctx, place);
+    return BIR_OK;
 }
 
 /* Loops */
@@ -367,9 +442,8 @@ enum bir_status read_loop_registers(struct read_context *ctx, struct bir_loop *l
         const struct bir_str *name;
         uint32_t offset = read_offset(ctx);
         BIR_TRY(read_text(ctx, &name));
-        struct bir_register *reg = read_find_register(ctx, name);
-        if (!reg)
-            return read_fail_name(ctx, "BIR017", offset, "register", name);
+        struct bir_register *reg;
+        BIR_TRY(read_find_register(ctx, name, offset, &reg));
         if (!bir_vec_push(&ctx->module->arena, &loop->registers, reg))
             return read_fail_memory(ctx);
     }

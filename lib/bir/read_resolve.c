@@ -3,7 +3,7 @@
  *
  * Inside a function's allocations: aliases and pointer targets, resolved when the allocations are complete. At the end
  * of the document: dependencies on later instructions, operands on locations of other functions, and the names that
- * only have to exist (queues, blocks, functions, DMA blocks).
+ * only have to exist (queues, blocks, functions, DMA blocks, values that come into blocks).
  */
 #include <inttypes.h>
 
@@ -11,19 +11,31 @@
 
 /* Locations */
 
-static enum bir_status find_location(struct read_context *ctx, struct bir_location **out)
+/* The next value names a location, of the set unless that is NULL. */
+static enum bir_status find_location(struct read_context *ctx, const struct bir_set *set, struct bir_location **out)
 {
     const struct bir_str *name;
     uint32_t offset = read_offset(ctx);
     BIR_TRY(read_text(ctx, &name));
+    if (set)
+        return read_find_in_set(ctx, set, name, offset, out);
     *out = bir_function_find_location(ctx->function, name);
     return *out ? BIR_OK : read_fail_name(ctx, "BIR014", offset, "memory location", name);
+}
+
+static enum bir_status find_set(struct read_context *ctx, const struct bir_set **out)
+{
+    const struct bir_str *name;
+    uint32_t offset = read_offset(ctx);
+    BIR_TRY(read_text(ctx, &name));
+    *out = bir_function_find_set(ctx->function, name);
+    return *out ? BIR_OK : read_fail_name(ctx, "BIR016", offset, "memory location set", name);
 }
 
 static enum bir_status resolve_pointer(struct read_context *ctx, struct bir_location *location)
 {
     uint32_t offset = read_offset(ctx);
-    BIR_TRY(find_location(ctx, &location->pointer_target));
+    BIR_TRY(find_location(ctx, NULL, &location->pointer_target));
     if (location->set->kind == BIR_TENSOR_POINTER)
         return BIR_OK;
     return read_fail(ctx, "bir-location", NULL, offset, "make the set's kind Pointer",
@@ -44,11 +56,15 @@ static enum bir_status resolve_alias(struct read_context *ctx)
     }
     BIR_TRY(r->status);
     const struct read_mark *name = count == 3 ? &names[1] : &names[0];
-    if ((count != 2 && count != 3) || name->depth == 0)
+    if ((count != 2 && count != 3) || name->depth == 0 || names[0].depth == 0)
         return read_fail(ctx, "bir-location", NULL, offset, "write [set, location, kind]", "malformed alias");
-    struct read_mark place = read_seek(ctx, *name);
+    const struct bir_set *set = NULL;
     struct bir_location *target;
-    BIR_TRY(find_location(ctx, &target));
+    struct read_mark place = read_seek(ctx, names[0]);
+    if (count == 3)
+        BIR_TRY(find_set(ctx, &set));
+    (void)read_seek(ctx, *name);
+    BIR_TRY(find_location(ctx, set, &target));
     if (target->type != BIR_MEMORY_DRAM)
         return read_fail(ctx, "bir-location", NULL, name->pos, "only DRAM locations can alias",
                          "alias with a location outside DRAM");
@@ -198,11 +214,14 @@ static enum bir_status resolve_owner(struct read_context *ctx, struct module_nam
         owner = bir_map_get(&names->functions, fixup->function);
     if (!owner)
         return leave_unresolved(ctx, fixup);
+    const struct bir_set *set = fixup->set ? bir_function_find_set(owner, fixup->set) : NULL;
+    if (fixup->set && !set)
+        return read_fail_name(ctx, "BIR016", fixup->set_offset, "memory location set", fixup->set);
     struct bir_location *location = bir_function_find_location(owner, fixup->location);
     if (!location)
         return read_fail_name(ctx, "BIR014", fixup->location_offset, "memory location", fixup->location);
-    if (fixup->set && location->set->base.name != fixup->set)
-        return read_fail_name(ctx, "BIR016", fixup->location_offset, "memory location of the set", fixup->location);
+    if (set && location->set != set)
+        BIR_TRY(read_find_in_set(ctx, set, fixup->location, fixup->location_offset, &location));
     struct bir_argument *arg = &fixup->ap->base;
     bir_argument_set_location(arg, &location->base, arg->role == BIR_ROLE_OUT, true);
     return BIR_OK;
@@ -238,6 +257,15 @@ struct known_names {
     const struct bir_function *blocks_of;
 };
 
+/* What a block argument may come from: a storage, the result of an instruction, another argument. */
+static bool is_value(const struct read_context *ctx, const struct name_check *check)
+{
+    const struct bir_function *f = check->function;
+    return bir_map_get(&f->registers, check->name) || bir_map_get(&f->locations, check->name) ||
+           bir_map_get(&f->sets, check->name) || bir_map_get(&f->instructions, check->name) ||
+           bir_map_get(&ctx->block_arguments, check->name);
+}
+
 static enum bir_status exists(struct read_context *ctx, struct known_names *known, const struct name_check *check,
                               bool *found)
 {
@@ -253,6 +281,7 @@ static enum bir_status exists(struct read_context *ctx, struct known_names *know
         *found = inst;
         return BIR_OK;
     case CHECK_DMA_BLOCK: *found = bir_map_get(&ctx->queue_instructions, check->name); return BIR_OK;
+    case CHECK_VALUE: *found = is_value(ctx, check); return BIR_OK;
     case CHECK_BLOCK: break;
     }
     if (known->blocks_of != check->function) {
@@ -273,6 +302,7 @@ static enum bir_status resolve_checks(struct read_context *ctx, struct module_na
         [CHECK_FUNCTION] = "function",
         [CHECK_INSTRUCTION] = "instruction",
         [CHECK_DMA_BLOCK] = "DMABlock in a queue",
+        [CHECK_VALUE] = "value of the function",
     };
     struct known_names known = { .module = names };
     for (struct bir_queue *queue = ctx->module->queues; queue; queue = queue->next)

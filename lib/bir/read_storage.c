@@ -15,9 +15,10 @@ enum plain_type {
     PLAIN_ANY,
     PLAIN_OBJECT,
     PLAIN_NAME,
-    PLAIN_FILE, /* a name, "" is left out */
-    PLAIN_FLAG, /* false is left out */
-    PLAIN_ID,   /* an integer, -1 is left out */
+    PLAIN_FUNCTION, /* a name; strict reading insists that the document has the function */
+    PLAIN_FILE,     /* a name, "" is left out */
+    PLAIN_FLAG,     /* false is left out */
+    PLAIN_ID,       /* an integer, -1 is left out */
 };
 
 struct plain_key {
@@ -26,7 +27,7 @@ struct plain_key {
 };
 
 static const struct plain_key location_keys[] = {
-    { "alloced_func", PLAIN_NAME },
+    { "alloced_func", PLAIN_FUNCTION },
     { "device_print_metadata", PLAIN_OBJECT },
     { "is_shared_post_dram_alloc", PLAIN_FLAG },
     { "location_alt", PLAIN_FLAG },
@@ -34,7 +35,7 @@ static const struct plain_key location_keys[] = {
     { "optin_passes", PLAIN_ANY },
     { "pack_id_hint", PLAIN_ID },
     { "remote_local_target", PLAIN_ANY },
-    { "remote_writer_func", PLAIN_NAME },
+    { "remote_writer_func", PLAIN_FUNCTION },
     { "runtime_reserved", PLAIN_FLAG },
     { "table_entry_id", PLAIN_ID },
     { "user_allocated", PLAIN_FLAG },
@@ -55,6 +56,7 @@ static enum bir_status check_plain(struct read_context *ctx, enum plain_type typ
     case PLAIN_ANY: return BIR_OK;
     case PLAIN_OBJECT: return found == BIR_JSON_OBJECT ? BIR_OK : bir_json_mismatch(&ctx->json, "an object");
     case PLAIN_NAME:
+    case PLAIN_FUNCTION:
     case PLAIN_FILE: return found == BIR_JSON_STRING ? BIR_OK : bir_json_mismatch(&ctx->json, "a string");
     case PLAIN_FLAG:
         return found == BIR_JSON_TRUE || found == BIR_JSON_FALSE ? BIR_OK
@@ -88,6 +90,8 @@ static enum bir_status read_plain(struct read_context *ctx, struct bir_slice key
     const struct bir_prop *prop = &ctx->pending.items[ctx->pending.count - 1].prop;
     if (row->type == PLAIN_ID && prop->type != BIR_VALUE_INT)
         return read_fail(ctx, "json-type", NULL, offset, NULL, "key \"%s\" must be an integer", row->name);
+    if (row->type == PLAIN_FUNCTION && ctx->strict)
+        BIR_TRY(read_check_name(ctx, CHECK_FUNCTION, prop->u.s, (uint32_t)offset));
     if (is_left_out(row->type, prop))
         ctx->pending.count--;
     return BIR_OK;
@@ -272,11 +276,6 @@ static enum bir_status read_locations(struct read_context *ctx, struct entry *e)
 
 /* Sets and registers */
 
-static bool slice_is(struct bir_slice slice, const char *text)
-{
-    return slice.len == strlen(text) && memcmp(slice.text, text, slice.len) == 0;
-}
-
 /* A key that has a field in the other kind of entry. */
 static bool is_foreign_key(bool is_set, enum read_key key)
 {
@@ -298,7 +297,7 @@ static bool is_foreign_key(bool is_set, enum read_key key)
 static enum bir_status read_entry_field(struct read_context *ctx, struct entry *e, enum read_key key,
                                         struct bir_slice text)
 {
-    if (e->skind.text && is_foreign_key(slice_is(e->skind, "memory_location_set"), key))
+    if (e->skind.text && is_foreign_key(read_slice_is(e->skind, "memory_location_set"), key))
         return read_other(ctx, text, "this kind of storage");
     if (!e->skind.text && key < READ_OTHER)
         e->early.words[key >> 6] |= UINT64_C(1) << (key & 63);
@@ -398,8 +397,8 @@ static enum bir_status finish_entry(struct read_context *ctx, struct entry *e, u
 {
     static const struct bir_slice skind_key = { "Skind", 5 };
     bool has_skind = key_set_has(&e->seen, READ_SKIND);
-    bool is_set = has_skind ? slice_is(e->skind, "memory_location_set") : e->set != NULL;
-    bool is_foreign = has_skind && !is_set && !slice_is(e->skind, "register");
+    bool is_set = has_skind ? read_slice_is(e->skind, "memory_location_set") : e->set != NULL;
+    bool is_foreign = has_skind && !is_set && !read_slice_is(e->skind, "register");
     if (is_foreign && (ctx->strict || e->set))
         return read_fail(ctx, "bir-unknown-kind", NULL, e->skind_offset, "memory_location_set or register",
                          "unknown storage kind \"%.*s\"", e->skind.len > 60 ? 60 : (int)e->skind.len, e->skind.text);

@@ -42,22 +42,22 @@ static void memory_type(struct gen *g, struct tree *location, const char *name)
     gen_put(g, location, "type", type);
 }
 
-static const char *dram_location(struct gen *g)
+static const struct gen_location *dram_location(struct gen *g)
 {
     for (uint32_t i = 0; i < g->n_locations; i++)
         if (strcmp(g->locations[i].memory, "DRAM") == 0 && gen_chance(g, 2))
-            return g->locations[i].name;
+            return &g->locations[i];
     return NULL;
 }
 
-static struct tree *alias(struct gen *g, const char *target)
+static struct tree *alias(struct gen *g, const struct gen_location *target)
 {
     static const char *const kinds[] = { "1", "3", "true", "1.0" };
     const char *kind = GEN_PICK(g, kinds);
     struct tree *edge = gen_array(g), *list = gen_array(g);
     if (gen_chance(g, 2))
-        tree_add(g->arena, edge, TEXT(g, "any set"));
-    tree_add(g->arena, edge, TEXT(g, target));
+        tree_add(g->arena, edge, TEXT(g, target->set));
+    tree_add(g->arena, edge, TEXT(g, target->name));
     tree_add(g->arena, edge, tree_scalar(g->arena, kind, kind));
     tree_add(g->arena, list, edge);
     return list;
@@ -65,7 +65,7 @@ static struct tree *alias(struct gen *g, const char *target)
 
 static void location_links(struct gen *g, struct tree *location, const char *memory, bool is_pointer)
 {
-    const char *target = dram_location(g);
+    const struct gen_location *target = dram_location(g);
     if (strcmp(memory, "DRAM") == 0 && target && gen_chance(g, 3))
         gen_put(g, location, "alias", alias(g, target));
     else if (strcmp(memory, "DRAM") == 0 && gen_chance(g, 8))
@@ -88,8 +88,8 @@ static void location_rest(struct gen *g, struct tree *location)
     gen_put_drop(g, location, "origin", "Internal", gen_enum_member(g, "NamedObjectOrigin"));
     if (gen_chance(g, 4)) {
         gen_put_maybe(g, location, "remote_local_target", gen_json(g, 2));
-        gen_put_maybe(g, location, "alloced_func", gen_text(g));
-        gen_put_maybe(g, location, "remote_writer_func", gen_text(g));
+        gen_put_maybe(g, location, "alloced_func", g->tidy ? TEXT(g, g->function) : gen_text(g));
+        gen_put_maybe(g, location, "remote_writer_func", g->tidy ? TEXT(g, g->function) : gen_text(g));
         gen_put_maybe(g, location, "optin_passes", gen_json(g, 1));
         struct tree *metadata = gen_object(g);
         gen_unknown(g, metadata);
@@ -274,6 +274,13 @@ static void edges(struct gen *g, struct tree *inst, const char *key, const char 
     tree_put(g->arena, inst, array->count > 0 ? TREE_BOTH : TREE_IN, key, array);
 }
 
+/* Lenient reading takes any name. */
+static struct tree *wait_register(struct gen *g)
+{
+    bool is_known = g->registers.count > 0 && (g->tidy || gen_chance(g, 2));
+    return is_known ? TEXT(g, gen_pick(g, g->registers.items, g->registers.count)) : gen_text(g);
+}
+
 static struct tree *sync_records(struct gen *g, const char *value_key)
 {
     struct tree *array = gen_array(g);
@@ -282,7 +289,8 @@ static struct tree *sync_records(struct gen *g, const char *value_key)
         if (value_key[0] == 'w') {
             gen_put_maybe(g, record, "from", gen_text(g));
             gen_put_maybe(g, record, "wait_mode", TEXT(g, "sem-ge-imm"));
-            gen_put_maybe(g, record, "wait_reg", gen_text(g));
+            if (!g->tidy || g->registers.count > 0)
+                gen_put_maybe(g, record, "wait_reg", wait_register(g));
         } else {
             gen_put_maybe(g, record, "update_mode", TEXT(g, "sem-inc"));
             gen_put_maybe(g, record, "target_core", tree_int(g->arena, gen_below(g, 8)));
@@ -501,10 +509,11 @@ static struct tree *instruction(struct gen *g, uint32_t depth)
 static struct tree *block_arguments(struct gen *g)
 {
     struct tree *array = gen_array(g), *argument = gen_object(g), *values = gen_array(g), *value = gen_object(g);
-    gen_put(g, value, "value", gen_text(g));
+    struct tree *name = gen_text(g);
+    gen_put(g, value, "value", gen_chance(g, 2) ? name : gen_refer(g, &g->instruction_references, NULL));
     gen_put(g, value, "block", gen_refer(g, &g->block_references, NULL));
     tree_add(g->arena, values, value);
-    gen_put(g, argument, "name", gen_text(g));
+    gen_put(g, argument, "name", name);
     gen_put(g, argument, "incoming_values", values);
     tree_add(g->arena, array, argument);
     return array;

@@ -74,6 +74,59 @@ static uint32_t depth_of(const char *text)
     return deepest;
 }
 
+/* The least limit with which the document is read, found by halving; below it the limit is named, whichever of module
+ * and scratch memory meets it. */
+START_TEST(arena_bytes)
+{
+    size_t len;
+    struct bir_compile_limits limits;
+    char *text = small(&len, &limits);
+    size_t low = 1, high = (size_t)1 << 24;
+    while (low < high) {
+        limits.arena_bytes = low + (high - low) / 2;
+        struct outcome o = run(BIR_METHOD_CHECK, text, len, &limits);
+        if (o.status == BIR_OK) {
+            high = limits.arena_bytes;
+            continue;
+        }
+        ck_assert_int_eq(o.status, BIR_LIMIT);
+        ck_assert_msg(!o.code[0] || strcmp(o.code, "bir-memory-limit") == 0, "%s", o.code);
+        low = limits.arena_bytes + 1;
+    }
+    ck_assert_uint_gt(low, 4096);
+    limits.arena_bytes = low;
+    ck_assert_int_eq(run(BIR_METHOD_CONVERT, text, len, &limits).status, BIR_OK);
+    limits.arena_bytes = low - 1;
+    struct outcome o = run(BIR_METHOD_CONVERT, text, len, &limits);
+    ck_assert_int_eq(o.status, BIR_LIMIT);
+    ck_assert_str_eq(o.code, "bir-memory-limit");
+    free(text);
+}
+END_TEST
+
+/* Names without an instruction: the module is small, the reader's tables are not. */
+START_TEST(scratch_counts)
+{
+    struct bir_buf buf;
+    struct bir_compile_limits limits;
+    bir_compile_limits_init(&limits);
+    bir_buf_init(&buf, 0);
+    bir_buf_puts(&buf, "{\"version\":2,\"arch\":\"gen3\",\"functions\":[{\"name\":\"f\",\"allocations\":[],\"blocks\":["
+                       "{\"name\":\"b\","
+                       "\"arguments\":[{\"name\":\"v\",\"incoming_values\":[");
+    for (int i = 0; i < 20000; i++)
+        bir_buf_printf(&buf, "%s{\"value\":\"v\",\"block\":\"b\"}", i ? "," : "");
+    bir_buf_puts(&buf, "]}]}]}]}");
+    ck_assert_int_eq(run(BIR_METHOD_CONVERT, buf.data, buf.len, &limits).status, BIR_OK);
+    limits.arena_bytes = (size_t)800 << 10; /* the text, kept once, is smaller; forty thousand names to check are not */
+    ck_assert_uint_lt(buf.len, limits.arena_bytes);
+    struct outcome o = run(BIR_METHOD_CONVERT, buf.data, buf.len, &limits);
+    ck_assert_int_eq(o.status, BIR_LIMIT);
+    ck_assert_str_eq(o.code, "bir-memory-limit");
+    bir_buf_deinit(&buf);
+}
+END_TEST
+
 START_TEST(json_depth)
 {
     size_t len;
@@ -159,6 +212,7 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = { input_bytes, output_bytes, json_depth, klr_depth, instructions, diagnostics };
+    const TTest *const tests[] = { input_bytes, output_bytes, arena_bytes,  scratch_counts,
+                                   json_depth,  klr_depth,    instructions, diagnostics };
     return UNIT_RUN("bir_limits", tests);
 }

@@ -187,10 +187,88 @@ START_TEST(references_across_functions_take_linear_time)
 }
 END_TEST
 
+static void put_set(struct bir_buf *text, const char *name, int i, int locations)
+{
+    bir_buf_printf(text,
+                   "{\"Skind\":\"memory_location_set\",\"dtype\":\"int8\",\"kind\":\"Internal\",\"memorylocations\":[");
+    for (int j = 0; j < locations; j++)
+        bir_buf_printf(text, "%s{\"dims\":[1,1],\"name\":\"m%d\",\"tensor_id\":%d,\"type\":\"DRAM\"}", j ? "," : "",
+                       locations > 1 ? j : i, j);
+    bir_buf_printf(text, "],\"name\":\"%s%d\"}", name, i);
+}
+
+static void put_operand(struct bir_buf *text, int location, const char *set, int i)
+{
+    bir_buf_printf(text,
+                   "%s{\"ap\":[[1,1]],\"dtype\":\"int8\",\"kind\":\"physical_ap\",\"memref\":\"m%d\",\"memsetref\":"
+                   "\"%s%d\",\"offset\":0}",
+                   text->data[text->len - 1] == '[' ? "" : ",", location, set, i);
+}
+
+static void expect_read(struct bir_buf *text, bool strict)
+{
+    struct bir_read_options options = { .strict = strict };
+    struct bir_read read;
+    bir_read_text(&read, text->data, text->len, &options);
+    ck_assert_msg(read.status == BIR_OK, "%s", read.diags.first ? read.diags.first->message : "?");
+    bir_read_done(&read);
+    bir_buf_deinit(text);
+}
+
+/* Operands in queues have the storages of all functions before them, and strict reading compares all functions. */
+START_TEST(operands_in_queues_take_linear_time)
+{
+    enum { COUNT = 100000 };
+    struct bir_buf text;
+    bir_buf_init(&text, 0);
+    bir_buf_puts(&text, "{\"version\":2,\"arch\":\"gen3\",\"functions\":[");
+    for (int i = 0; i < COUNT; i++) {
+        bir_buf_printf(&text, "%s{\"name\":\"f%d\",\"allocations\":[", i ? "," : "", i);
+        put_set(&text, "s", i, 1);
+        bir_buf_printf(&text, ",{\"Skind\":\"register\",\"dtype\":\"int32\",\"name\":\"r%d\"}],\"blocks\":[]}", i);
+    }
+    bir_buf_puts(&text, "],\"queues\":[");
+    for (int i = 0; i < COUNT; i++) {
+        bir_buf_printf(
+            &text, "%s{\"name\":\"q%d\",\"blocks\":[{\"instructions\":[{\"name\":\"d%d\",\"opcode\":\"NoOp\",\"ins\":[",
+            i ? "," : "", i, i);
+        put_operand(&text, COUNT - 1 - i, "s", COUNT - 1 - i);
+        bir_buf_printf(&text, ",{\"dtype\":\"int32\",\"kind\":\"register_access\",\"regref\":\"r%d\"}]}]}]}",
+                       COUNT - 1 - i);
+    }
+    bir_buf_puts(&text, "]}");
+    expect_read(&text, true);
+}
+END_TEST
+
+/* Two sets with locations of the same names: the operand says which. */
+START_TEST(locations_of_one_name_take_linear_time)
+{
+    enum { COUNT = 100000 };
+    struct bir_buf text;
+    bir_buf_init(&text, 0);
+    bir_buf_puts(&text, "{\"version\":2,\"arch\":\"gen3\",\"functions\":[{\"name\":\"f\",\"allocations\":[");
+    put_set(&text, "s", 0, COUNT);
+    bir_buf_putc(&text, ',');
+    put_set(&text, "s", 1, COUNT);
+    bir_buf_puts(&text,
+                 "],\"blocks\":[{\"name\":\"b\",\"instructions\":[{\"name\":\"n\",\"opcode\":\"NoOp\",\"ins\":[");
+    for (int i = 0; i < COUNT; i++)
+        put_operand(&text, i, "s", 1);
+    bir_buf_puts(&text, "]}]}]}]}");
+    expect_read(&text, false);
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = {
-        bad_vectors, prefixes, limits, reread_limit, failing_allocations, references_across_functions_take_linear_time
-    };
+    const TTest *const tests[] = { bad_vectors,
+                                   prefixes,
+                                   limits,
+                                   reread_limit,
+                                   failing_allocations,
+                                   references_across_functions_take_linear_time,
+                                   operands_in_queues_take_linear_time,
+                                   locations_of_one_name_take_linear_time };
     return UNIT_RUN("bir_read", tests);
 }
