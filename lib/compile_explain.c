@@ -168,9 +168,7 @@ enum bir_status bir_explain(const struct bir_module *module, const char *target,
     for (struct bir_function *f = module->functions; f; f = f->next)
         found += explain_function(f, &what, json ? &w : NULL, out);
     if (target && found == 0)
-        return bir_fail(diags, "explain-no-target", BIR_NO_OFFSET,
-                        "name an instruction, or an operand as INSTRUCTION/ins/0",
-                        "nothing in the lowered module is called %s", target);
+        return bir_target_fail(&what.target, "explain-no-target", module, diags);
     if (json) {
         bir_json_put_array_end(&w);
         bir_json_put_object_end(&w);

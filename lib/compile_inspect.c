@@ -180,9 +180,7 @@ static enum bir_status inspect_all(struct inspection *i, struct bir_module *modu
     for (struct bir_queue *queue = module->queues; queue; queue = queue->next)
         BIR_TRY(inspect_region(i, &queue->body, &found));
     if (i->target.name && found == 0)
-        return bir_fail(i->diags, "inspect-no-target", BIR_NO_OFFSET,
-                        "name an instruction, or an operand as INSTRUCTION/ins/0", "nothing in the module is called %s",
-                        i->options->target);
+        return bir_target_fail(&i->target, "inspect-no-target", module, i->diags);
     return finish(i);
 }
 

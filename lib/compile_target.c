@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/near.h"
+
 #define POSITION_DIGITS 6
 
 /* The operand suffix of a name, split off when there is one. */
@@ -44,4 +46,46 @@ bool bir_target_is(const struct bir_target *target, const struct bir_instruction
         (!name || name->len != target->name_len || memcmp(name->text, target->name, target->name_len) != 0))
         return false;
     return target->role < 0 || bir_instruction_argument(inst, (enum bir_role)target->role, target->position);
+}
+
+/* The instructions of a region, and of the regions inside: names that are near, and how many operands those have that
+ * bear the very name (SIZE_MAX: none does). */
+static void look_around(const struct bir_target *target, struct bir_region *region, struct bir_near *near,
+                        size_t *operands)
+{
+    struct bir_walk walk;
+    bir_walk_init(&walk, region);
+    for (const struct bir_instruction *inst; (inst = bir_walk_next(&walk));) {
+        if (!inst->name)
+            continue;
+        bir_near_offer(near, inst->name->text, inst->name->len);
+        if (inst->name->len != target->name_len || memcmp(inst->name->text, target->name, target->name_len) != 0)
+            continue;
+        size_t count = 0;
+        while (target->role >= 0 && bir_instruction_argument(inst, (enum bir_role)target->role, (uint32_t)count))
+            count++;
+        *operands = *operands == SIZE_MAX || count > *operands ? count : *operands;
+    }
+}
+
+enum bir_status bir_target_fail(const struct bir_target *target, const char *code, const struct bir_module *module,
+                                struct bir_diags *diags)
+{
+    struct bir_near near;
+    size_t operands = SIZE_MAX;
+    bir_near_init(&near, target->name, target->name_len);
+    for (struct bir_function *f = module->functions; f; f = f->next)
+        look_around(target, &f->body, &near, &operands);
+    for (struct bir_function *f = module->nki_functions; f; f = f->next)
+        look_around(target, &f->body, &near, &operands);
+    for (struct bir_queue *queue = module->queues; queue; queue = queue->next)
+        look_around(target, &queue->body, &near, &operands);
+    if (operands != SIZE_MAX)
+        return bir_fail(diags, code, BIR_NO_OFFSET, "operands are counted from 0", "%.*s has %zu operands in %s",
+                        (int)target->name_len, target->name, operands, bir_role_name((enum bir_role)target->role));
+    const char *hint = bir_near_hint(&near, diags->arena, "name an instruction, or an operand as INSTRUCTION/ins/0");
+    if (!hint)
+        return bir_arena_failure(diags->arena);
+    return bir_fail(diags, code, BIR_NO_OFFSET, hint, "nothing in the module is called %.*s", (int)target->name_len,
+                    target->name);
 }

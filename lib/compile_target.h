@@ -2,6 +2,7 @@
 #ifndef BIR_COMPILE_TARGET_H
 #define BIR_COMPILE_TARGET_H
 
+#include "base/diag.h"
 #include "bir/module.h"
 
 struct bir_target {
@@ -17,5 +18,10 @@ struct bir_target bir_target_parse(const char *text);
 
 /* Whether the instruction has the name, and the operand if one is asked for. */
 bool bir_target_is(const struct bir_target *target, const struct bir_instruction *inst);
+
+/* Nothing is the target: fails, with the names that are near, or with the number of operands that the instruction has.
+ */
+enum bir_status bir_target_fail(const struct bir_target *target, const char *code, const struct bir_module *module,
+                                struct bir_diags *diags);
 
 #endif

@@ -76,3 +76,17 @@ void bir_near_write(const struct bir_near *near, const char *quote, struct bir_b
         bir_buf_puts(out, quote);
     }
 }
+
+const char *bir_near_hint(const struct bir_near *near, struct bir_arena *arena, const char *otherwise)
+{
+    if (near->count == 0)
+        return otherwise;
+    struct bir_buf text;
+    bir_buf_init(&text, 0);
+    bir_buf_puts(&text, "did you mean ");
+    bir_near_write(near, "", &text);
+    bir_buf_putc(&text, '?');
+    const char *hint = text.status == BIR_OK ? bir_arena_strndup(arena, text.data, text.len) : NULL;
+    bir_buf_deinit(&text);
+    return hint;
+}

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 
 #define BIR_NEAR_NAMES 3
@@ -27,5 +28,8 @@ void bir_near_offer(struct bir_near *near, const char *name, size_t len);
 
 /* "a", "a or b", "a, b or c": each quoted as `quote` says (may be ""); nothing when no name is near. */
 void bir_near_write(const struct bir_near *near, const char *quote, struct bir_buf *out);
+
+/* "did you mean a or b?" in the arena, or `otherwise` when no name is near; NULL when there is no memory. */
+const char *bir_near_hint(const struct bir_near *near, struct bir_arena *arena, const char *otherwise);
 
 #endif

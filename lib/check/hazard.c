@@ -75,6 +75,7 @@ static enum bir_status analyse_steps(struct hazard_analysis *h)
 {
     BIR_TRY(hazard_program_build(h));
     h->n_executions += h->n_execs;
+    hazard_explain_names(h);
     if (h->edges_unknown)
         return BIR_OK;
     BIR_TRY(hazard_semaphore_build(h));
@@ -138,7 +139,9 @@ static enum bir_status finish(struct hazard_analysis *h, struct bir_hazard_repor
     if (h->explanation.status != BIR_OK)
         return h->explanation.status;
     if (h->options->explain_earlier && h->options->explain_later) {
-        const char *text = h->explanation.len ? h->explanation.data : "no function has instructions of both names\n";
+        const char *text = h->explanation.len    ? h->explanation.data
+                           : h->explain_together ? "nothing is known of the order in their function\n"
+                                                 : "no function has instructions of both names\n";
         size_t len = h->explanation.len ? h->explanation.len : strlen(text);
         report->explanation = bir_arena_strndup(h->arena, text, len);
         if (!report->explanation)
@@ -161,6 +164,8 @@ enum bir_status hazards_analyse_without(const struct bir_module *module, const s
     bir_buf_init(&h.explanation, arena->limit_bytes);
     bir_strtab_init(&h.reason_texts, arena);
     enum bir_status status = analyse_functions(&h);
+    if (status == BIR_OK)
+        status = hazard_explain_check(&h);
     if (status == BIR_OK)
         status = finish(&h, out);
     bir_buf_deinit(&h.explanation);

@@ -236,6 +236,46 @@ static const struct bir_str *name_of(const struct hazard_analysis *h, const char
     return known ? name : NULL;
 }
 
+static const char *wanted_name(const struct hazard_analysis *h, int which)
+{
+    return which ? h->options->explain_later : h->options->explain_earlier;
+}
+
+void hazard_explain_names(struct hazard_analysis *h)
+{
+    bool here[2] = { false, false };
+    uint32_t number;
+    if (!h->options->explain_earlier || !h->options->explain_later)
+        return;
+    for (int which = 0; which < 2; which++) {
+        struct bir_near *near = &h->explain_near[which];
+        const char *wanted = wanted_name(h, which);
+        if (!near->wanted)
+            bir_near_init(near, wanted, strlen(wanted));
+        here[which] = name_of(h, wanted, &number) != NULL;
+        h->explain_known[which] = h->explain_known[which] || here[which];
+        for (uint32_t i = 0; i < h->names.count && !h->explain_known[which]; i++)
+            bir_near_offer(near, h->names.items[i]->text, h->names.items[i]->len);
+    }
+    h->explain_together = h->explain_together || (here[0] && here[1]);
+}
+
+enum bir_status hazard_explain_check(struct hazard_analysis *h)
+{
+    enum bir_status status = BIR_OK;
+    for (int which = 0; which < 2; which++) {
+        const struct bir_near *near = &h->explain_near[which];
+        if (!wanted_name(h, which) || h->explain_known[which])
+            continue;
+        const char *hint = bir_near_hint(near, h->arena, "name two instructions or DMABlocks of the module");
+        if (!hint)
+            return hazard_memory(h);
+        status = bir_fail(h->diags, "hazard-explain-name", BIR_NO_OFFSET, hint,
+                          "nothing runs by the name of \"%.200s\"", wanted_name(h, which));
+    }
+    return status;
+}
+
 /* The first execution of `later` behind the first one of `earlier`; else the first of each. */
 static bool find_executions(const struct hazard_analysis *h, uint32_t *earlier, uint32_t *later)
 {

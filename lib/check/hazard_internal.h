@@ -11,6 +11,7 @@
 #ifndef BIR_CHECK_HAZARD_INTERNAL_H
 #define BIR_CHECK_HAZARD_INTERNAL_H
 
+#include "base/near.h"
 #include "check/hazard.h"
 #include "check/hazard_bytes.h"
 
@@ -144,6 +145,9 @@ struct hazard_waiter {
 };
 
 struct hazard_entry; /* hazard_report.c */
+/* choice: pairs of executions that are looked at for each entry that a report may have. Entries are few where names
+ * repeat, and full lists take no more; without an end the work would grow with the square of the executions. */
+#define HAZARD_PAIRS_PER_ENTRY 20u
 
 struct hazard_access {
     uint32_t exec;
@@ -176,12 +180,18 @@ struct hazard_analysis {
     BIR_VEC(const char *) reasons;
     struct bir_strtab reason_texts;
     struct bir_buf explanation;
-    struct hazard_entry *entries; /* hash table of what is reported, in lasting */
+    struct bir_near explain_near[2]; /* of the two names that are to be explained: what is called alike */
+    bool explain_known[2];           /* something runs by that name */
+    bool explain_together;           /* in one function, by both */
+    struct hazard_entry *entries;    /* hash table of what is reported, in lasting */
     uint32_t entries_capacity, entries_count;
     struct bir_arena lasting; /* working memory that outlives a function */
     uint32_t sorted_pairs;    /* of the functions before this one */
     bool is_cut, reasons_cut; /* some list, the reasons have reached max_entries */
     uint32_t max_entries;
+    uint64_t n_met, n_doubtful; /* executions of pairs: decided by patterns, and through an inexact footprint */
+    bool is_spent;              /* n_met has reached hazard_pairs_limit: no further pair is looked for */
+    bool doubts_spent;          /* n_doubtful has: nor one through an inexact footprint */
     uint64_t n_executions, n_accesses;
     enum bir_hazard_verdict verdict;
 
@@ -312,6 +322,10 @@ void hazard_place_of(const struct hazard_analysis *h, uint32_t exec, struct bir_
 
 /* hazard_advice.c */
 enum bir_status hazard_advise(struct hazard_analysis *h, struct bir_hazard_pair *pair) BIR_MUST_CHECK;
+/* Looks for the names of options->explain_* in the function; hazard_explain_check fails when there is none of a name.
+ */
+void hazard_explain_names(struct hazard_analysis *h);
+enum bir_status hazard_explain_check(struct hazard_analysis *h) BIR_MUST_CHECK;
 enum bir_status hazard_explain(struct hazard_analysis *h) BIR_MUST_CHECK;
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Entries of the report, each once. An entry is what the JSON form says of it: names, kind, location, carried.
  * Executions that give an entry again are counted. Once a list is full the analysis goes on, but says that the list is
- * cut.
+ * cut; and once many times as many pairs have been met as a list holds, it looks for no more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -211,9 +211,23 @@ static enum bir_status inexact_pair(struct hazard_analysis *h, const struct haza
                          a->location->base.name ? a->location->base.name->text : "?");
 }
 
+/* Counts the pair; what is spent is a reason for doubt, because the pairs that come after it are not told. */
+static enum bir_status spend(struct hazard_analysis *h, bool is_doubtful)
+{
+    uint64_t most = (uint64_t)h->max_entries * HAZARD_PAIRS_PER_ENTRY;
+    uint64_t *met = is_doubtful ? &h->n_doubtful : &h->n_met;
+    bool *is_spent = is_doubtful ? &h->doubts_spent : &h->is_spent;
+    if (++*met <= most || *is_spent)
+        return BIR_OK;
+    *is_spent = true;
+    return hazard_reason(h, BIR_NO_SOURCE, "more than %llu pairs of executions meet%s: the rest is not looked at",
+                         (unsigned long long)most, is_doubtful ? " at addresses only known at run time" : "");
+}
+
 enum bir_status hazard_add_pair(struct hazard_analysis *h, const struct hazard_access *earlier,
                                 const struct hazard_access *later, bool carried, bool exact)
 {
+    BIR_TRY(spend(h, !h->footprints.items[earlier->footprint].exact || !h->footprints.items[later->footprint].exact));
     enum bir_hazard_kind kind = !earlier->write ? BIR_HAZARD_WAR : later->write ? BIR_HAZARD_WAW : BIR_HAZARD_RAW;
     const struct bir_location *location = h->footprints.items[earlier->footprint].location;
     struct hazard_entry key = {

@@ -12,7 +12,8 @@
  * by, newest first. On a chain whatever precedes an access precedes everything behind it, so the accesses of the chain
  * that are NOT ordered before the one that asks are exactly the newest ones, down to the index in its clock: the walk
  * stops at the first one that is ordered, and every access that it passes is a pair. Neither time nor memory depends on
- * how often memory is used again in good order.
+ * how often memory is used again in good order. Where there is no order every pair is met; hazard_add_pair counts them,
+ * and when they are too many to be of use (is_spent, doubts_spent) nobody asks any more.
  *
  * A footprint of many runs is entered with its bounds; pairs with it are then decided by hazard_footprints_meet, and
  * remembered. Such a footprint has lists of its own in a place (while they are few), so that patterns which interleave
@@ -55,6 +56,7 @@ struct head {
     uint32_t newest;    /* entry */
     uint32_t next;      /* head of the same place */
     bool write;
+    bool exact; /* the footprints of all entries */
 };
 
 struct entry {
@@ -450,14 +452,17 @@ static enum bir_status ask_place(struct sweep *s, uint32_t place, const struct h
     struct hazard_analysis *h = s->h;
     for (uint32_t i = s->first_heads[place]; i != HAZARD_NONE; i = s->heads.items[i].next) {
         const struct head head = s->heads.items[i];
-        if (!head.write && !access->write)
+        if ((!head.write && !access->write) || (!head.exact && h->doubts_spent))
             continue;
         if (head.footprint != HAZARD_NONE && meet(s, head.footprint, access->footprint) == HAZARD_NO)
             continue;
         uint32_t known = head.chain == HAZARD_NONE ? 0 : hazard_clock(h, hazard_start_node(access->exec), head.chain);
         for (uint32_t e = head.newest; e != HAZARD_NONE && s->entries.items[e].index > known;
-             e = s->entries.items[e].older)
+             e = s->entries.items[e].older) {
+            if (h->is_spent || (!head.exact && h->doubts_spent))
+                break;
             BIR_TRY(look_at_pair(s, &h->accesses.items[s->entries.items[e].access], access));
+        }
     }
     return BIR_OK;
 }
@@ -467,11 +472,12 @@ static uint32_t find_head(const struct sweep *s, uint32_t place, const struct ha
                           uint32_t *footprint)
 {
     uint32_t n_bounded = 0, mixed = HAZARD_NONE;
+    bool exact = s->h->footprints.items[access->footprint].exact;
     *footprint = s->covers[access->footprint].exact ? HAZARD_NONE : access->footprint;
     for (uint32_t i = s->first_heads[place]; i != HAZARD_NONE; i = s->heads.items[i].next) {
         const struct head *head = &s->heads.items[i];
         n_bounded += head->footprint != HAZARD_NONE;
-        if (head->chain != chain || head->write != access->write)
+        if (head->chain != chain || head->write != access->write || head->exact != exact)
             continue;
         if (head->footprint == *footprint)
             return i;
@@ -495,7 +501,8 @@ static enum bir_status enter_place(struct sweep *s, uint32_t place, uint32_t num
                              .footprint = footprint,
                              .newest = HAZARD_NONE,
                              .next = s->first_heads[place],
-                             .write = access->write };
+                             .write = access->write,
+                             .exact = s->h->footprints.items[access->footprint].exact };
         if (!bir_vec_push(scratch, &s->heads, head))
             return hazard_memory(s->h);
         i = s->first_heads[place] = s->heads.count - 1;
@@ -536,6 +543,12 @@ static enum bir_status look_at_pieces(struct sweep *s, uint32_t from, uint32_t e
     return BIR_OK;
 }
 
+/* Whether pairs of the access are still asked for. */
+static bool is_looked_for(const struct hazard_analysis *h, const struct hazard_access *access)
+{
+    return !h->is_spent && (!h->doubts_spent || h->footprints.items[access->footprint].exact);
+}
+
 static enum bir_status pass_by(struct sweep *s)
 {
     struct hazard_analysis *h = s->h;
@@ -548,10 +561,12 @@ static enum bir_status pass_by(struct sweep *s)
         BIR_TRY(look_at_pieces(s, i, end));
         for (uint32_t a = i; a < end; a++) {
             struct slice asks = s->asks[h->accesses.items[a].footprint];
-            for (uint32_t k = 0; k < asks.count; k++)
+            for (uint32_t k = 0; k < asks.count && is_looked_for(h, &h->accesses.items[a]); k++)
                 BIR_TRY(ask_place(s, s->places.items[asks.first + k], &h->accesses.items[a]));
         }
         for (uint32_t a = i; a < end; a++) {
+            if (!is_looked_for(h, &h->accesses.items[a]))
+                continue;
             struct slice enters = s->enters[h->accesses.items[a].footprint];
             for (uint32_t k = 0; k < enters.count; k++)
                 BIR_TRY(enter_place(s, s->places.items[enters.first + k], a));

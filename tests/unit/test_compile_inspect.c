@@ -198,6 +198,22 @@ START_TEST(targets_name_instructions_or_operands)
                                            "i0/ins/", "i0/ins/0000001", "/ins/0" };
     for (size_t t = 0; t < sizeof missing / sizeof *missing; t++)
         expect_failure(input, OPTIONS("target", missing[t]), "inspect-no-target");
+    static const struct {
+        const char *target, *message, *hint;
+    } misses[] = {
+        { "i0/ins/2", "i0 has 2 operands in ins", "operands are counted from 0" },
+        { "i0/indirection_ins/0", "i0 has 0 operands in indirection_ins", "operands are counted from 0" },
+        { "io", "nothing in the module is called io", "did you mean i0" },
+        { "no_such", "nothing in the module is called no_such", "name an instruction" },
+    };
+    for (size_t m = 0; m < sizeof misses / sizeof *misses; m++) {
+        struct bir_compile_result result;
+        ck_assert_int_eq(run(input, OPTIONS("target", misses[m].target), &result), BIR_INVALID);
+        ck_assert_str_eq(result.diags.first->message, misses[m].message);
+        ck_assert_msg(strncmp(result.diags.first->hint, misses[m].hint, strlen(misses[m].hint)) == 0, "%s",
+                      result.diags.first->hint);
+        bir_compile_result_deinit(&result);
+    }
     free(input.data);
 }
 END_TEST

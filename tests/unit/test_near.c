@@ -56,8 +56,22 @@ START_TEST(long_names_are_far)
 }
 END_TEST
 
+START_TEST(hints)
+{
+    struct bir_arena arena;
+    struct bir_near near;
+    bir_arena_init(&arena, 0);
+    bir_near_init(&near, "act1", 4);
+    ck_assert_str_eq(bir_near_hint(&near, &arena, "look again"), "look again");
+    bir_near_offer(&near, "act0", 4);
+    bir_near_offer(&near, "act12", 5);
+    ck_assert_str_eq(bir_near_hint(&near, &arena, "look again"), "did you mean act0 or act12?");
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = { offers, long_names_are_far };
+    const TTest *const tests[] = { offers, long_names_are_far, hints };
     return UNIT_RUN("near", tests);
 }
