@@ -61,6 +61,7 @@ struct cli {
     bool word;           /* decode: --word */
     bool verbose;
     bool time_passes;
+    bool prometheus;
     bool help;
     bool version;
     bool indent_given;

@@ -25,6 +25,12 @@ static void put_command_names(struct bir_buf *out)
         bir_buf_printf(out, "%s%s", i ? " " : "", commands[i].name);
 }
 
+/* The argument is the name of a command, not a file. */
+static bool takes_command(const struct cli_command *command)
+{
+    return strcmp(command->name, "help") == 0;
+}
+
 static void put_option_names(struct bir_buf *out, const struct cli_command *command)
 {
     struct cli_option_view view;
@@ -64,9 +70,10 @@ static void put_bash(struct bir_buf *out)
     }
     bir_buf_puts(out, "        *) COMPREPLY=($(compgen -W \"");
     put_option_names(out, NULL);
-    bir_buf_puts(out, "\" -- \"$cur\")) ;;\n        esac\n"
-                      "        [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
-                      "    elif [ -z \"$command\" ]; then\n        COMPREPLY=($(compgen -W \"");
+    bir_buf_puts(out,
+                 "\" -- \"$cur\")) ;;\n        esac\n"
+                 "        [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
+                 "    elif [ -z \"$command\" ] || [ \"$command\" = help ]; then\n        COMPREPLY=($(compgen -W \"");
     put_command_names(out);
     bir_buf_puts(out, "\" -- \"$cur\"))\n    else\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
                       "complete -F _roost roost\n");
@@ -119,7 +126,10 @@ static void put_zsh(struct bir_buf *out)
     for (size_t i = 0; i < count; i++) {
         bir_buf_printf(out, "    %s)\n        _arguments \\\n", commands[i].name);
         put_zsh_options(out, &commands[i]);
-        bir_buf_printf(out, "        '*:file:%s'\n        ;;\n", commands[i].arguments ? "_files" : " ");
+        bir_buf_printf(out, "        '*:%s'\n        ;;\n",
+                       takes_command(&commands[i]) ? "command:{_describe command commands}"
+                       : commands[i].arguments     ? "file:_files"
+                                                   : "file: ");
     }
     bir_buf_puts(out, "    *)\n        _arguments \\\n");
     put_zsh_options(out, NULL);
@@ -163,8 +173,13 @@ static void put_fish(struct bir_buf *out)
         snprintf(condition, sizeof condition, " -n '__fish_seen_subcommand_from %s'", commands[i].name);
         for (size_t at = 0; cli_option_at(&commands[i], at, &view); at++)
             put_fish_option(out, condition, &view);
-        if (!commands[i].arguments)
+        if (takes_command(&commands[i])) {
+            bir_buf_printf(out, "complete -c roost%s -f -a '", condition);
+            put_command_names(out);
+            bir_buf_puts(out, "'\n");
+        } else if (!commands[i].arguments) {
             bir_buf_printf(out, "complete -c roost%s -f\n", condition);
+        }
     }
     for (size_t at = 0; cli_option_at(NULL, at, &view); at++)
         put_fish_option(out, " -n __fish_use_subcommand", &view);

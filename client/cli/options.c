@@ -32,6 +32,7 @@ struct row {
 #define M(method) (1u << BIR_METHOD_##method)
 #define EVERY     0u
 #define COMPILING ((1u << BIR_METHOD_COUNT) - 1)
+#define STATS     (1u << BIR_METHOD_COUNT) /* of the command stats */
 
 static const struct row rows[] = {
     { "socket", 0, KIND_TEXT, AT(socket), 0, "PATH", NULL, EVERY, true,
@@ -58,6 +59,8 @@ static const struct row rows[] = {
       "say on standard error who did the work, and how long it took" },
     { "time-passes", 0, KIND_FLAG, AT(time_passes), 0, NULL, NULL, M(LOWER) | M(ENCODE) | M(EXPLAIN), false,
       "compile in process, and print on standard error how long each stage took" },
+    { "prometheus", 0, KIND_FLAG, AT(prometheus), 0, NULL, NULL, STATS, false,
+      "print the counters as a Prometheus server reads them" },
     { "help", 'h', KIND_FLAG, AT(help), 0, NULL, NULL, EVERY, false, "print help; after a command, its own" },
     { "version", 'V', KIND_FLAG, AT(version), 0, NULL, NULL, EVERY, false, "the same as the command version" },
 };
@@ -176,6 +179,8 @@ static enum cli_exit set_seconds(const struct row *row, uint32_t *field, const c
 
 static bool row_is_of(const struct row *row, const struct cli_command *command)
 {
+    if (row->methods == STATS)
+        return command->run == cli_run_stats;
     return !row->methods || (command->method != BIR_METHOD_COUNT && row->methods & 1u << command->method);
 }
 
@@ -308,6 +313,8 @@ static enum cli_exit settle_indent(struct cli *cli, bool terminal)
 static enum cli_exit settle(struct cli *cli)
 {
     bool terminal = cli_to_stdout(cli) && isatty(STDOUT_FILENO);
+    if (cli->prometheus && cli->format != CLI_FORMAT_UNSET)
+        return cli_fail(CLI_USAGE, "--prometheus and --format exclude each other");
     if (cli->word && cli->options.slot)
         return cli_fail(CLI_USAGE, "--word and --slot exclude each other");
     if (cli->time_passes && (cli->daemon == CLI_DAEMON_REQUIRE || cli->daemon == CLI_DAEMON_START))

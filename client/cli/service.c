@@ -61,12 +61,50 @@ static void put_flat(struct bir_buf *out, const char *prefix, json_t *object)
     }
 }
 
+/* What goes up and down, by the last member of the path; everything else only goes up, and its name ends with _total.
+ */
+static bool is_gauge(const char *member)
+{
+    static const char *const gauges[] = {
+        "open",       "active",     "entries",        "bytes",     "budget_bytes",
+        "used_bytes", "held_bytes", "resident_bytes", "uptime_ms", "compile_us_longest"
+    };
+    for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++)
+        if (strcmp(gauges[i], member) == 0)
+            return true;
+    return false;
+}
+
+/* One sample a number, in the text format of Prometheus: the names of the objects around it, joined by underscores. */
+static void put_samples(struct bir_buf *out, const char *prefix, json_t *object)
+{
+    static const char total[] = "_total";
+    const char *member;
+    json_t *value;
+    json_object_foreach(object, member, value)
+    {
+        char name[256];
+        bool gauge = is_gauge(member);
+        snprintf(name, sizeof name, "%s_%s", prefix, member);
+        size_t len = strlen(name);
+        bool has_total = len >= sizeof total && strcmp(name + len - (sizeof total - 1), total) == 0;
+        if (json_is_object(value))
+            put_samples(out, name, value);
+        else if (json_is_integer(value))
+            bir_buf_printf(out, "# TYPE %s%s %s\n%s%s %lld\n", name, gauge || has_total ? "" : total,
+                           gauge ? "gauge" : "counter", name, gauge || has_total ? "" : total,
+                           (long long)json_integer_value(value));
+    }
+}
+
 static enum cli_exit print_object(const struct cli *cli, const char *json)
 {
     struct bir_buf text;
     bir_buf_init(&text, 0);
     json_t *object = json_loads(json, 0, NULL);
-    if (cli->format == CLI_FORMAT_JSON)
+    if (cli->prometheus)
+        put_samples(&text, "roost", object);
+    else if (cli->format == CLI_FORMAT_JSON)
         bir_buf_printf(&text, "%s\n", json);
     else
         put_flat(&text, "", object);

@@ -217,6 +217,25 @@ class Service(Place):
             stats = json.loads(self.expect(0, 'stats', '--format', 'json', socket=s).stdout)
             self.assertEqual(stats['requests']['lower'], 2)
             self.assertRegex(self.expect(0, 'stats', socket=s).stdout.decode(), r'(?m)^requests\.lower +2$')
+            text = self.expect(0, 'stats', '--prometheus', socket=s).stdout.decode()
+            lines = text.splitlines()
+            samples = {}
+            for type_line, sample in zip(lines[::2], lines[1::2]):
+                name, value = sample.split(' ')
+                self.assertRegex(name, '^roost_[a-z0-9_]+$')
+                self.assertNotIn(name, samples)
+                self.assertEqual(type_line, f'# TYPE {name} {"counter" if name.endswith("_total") else "gauge"}')
+                samples[name] = int(value)
+            self.assertEqual(samples['roost_requests_lower_total'], 2)
+            self.assertEqual(samples['roost_connections_open'], 1)
+            self.assertEqual(samples['roost_cache_l1_answers_hits_total'], 1)
+            self.assertGreater(samples['roost_memory_resident_bytes'], 100000)
+
+            def numbers(value):
+                return sum(map(numbers, value.values())) if isinstance(value, dict) else 1
+            self.assertEqual(len(samples), numbers(stats))
+            self.expect(2, 'stats', '--prometheus', '--format=json', socket=s)
+            self.expect(2, 'ping', '--prometheus', socket=s)
             version = self.expect(0, 'version', socket=s).stdout.decode().split('\n')
             self.assertEqual(version[0].replace('roost ', ''), version[1].replace('roostd ', ''))
             both = json.loads(self.expect(0, 'version', '--format=json', socket=s).stdout)
@@ -372,6 +391,7 @@ class Generated(Place):
         self.assertEqual(complete('lower', '--daemon', '=', 're'), ['require'])
         self.assertIn('--verify-each', complete('lower', '--ver'))
         self.assertNotIn('--verify-each', complete('stats', '--ver'))
+        self.assertEqual(complete('help', 'lo'), ['lower'])
 
 
 if __name__ == '__main__':
