@@ -123,3 +123,10 @@ enum bir_status bir_predicates_parse(struct bir_module *module, const struct bir
     bir_arena_deinit(&scratch);
     return status;
 }
+
+bool bir_instruction_may_be_skipped(const struct bir_instruction *inst)
+{
+    while (inst && !bir_instruction_is_predicated(inst))
+        inst = inst->block ? inst->block->region->owner : NULL;
+    return inst != NULL;
+}

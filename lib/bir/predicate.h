@@ -26,6 +26,9 @@ static inline bool bir_instruction_is_predicated(const struct bir_instruction *i
     return inst->rare && inst->rare->texts && inst->rare->texts->predicates;
 }
 
+/* Has the instruction or a loop around it predicates? */
+bool bir_instruction_may_be_skipped(const struct bir_instruction *inst);
+
 /* The predicates of an instruction that has some, by its enclosing loops: call it before they are taken apart. Items
  * live in arena, expressions in the module. BIR_OK (look at out->foreign), BIR_NOMEM or BIR_LIMIT. */
 enum bir_status bir_predicates_parse(struct bir_module *module, const struct bir_instruction *inst,

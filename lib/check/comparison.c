@@ -44,35 +44,34 @@ static bool index_value(struct leaf_context *x, int64_t arg_id, int64_t *value)
     return false;
 }
 
-static bool leaf_value(void *user, const struct pelican_expr *leaf, int64_t *value)
+bool bir_plan_leaf(const struct bir_plan *plan, const struct bir_nest *nest, const struct pelican_expr *leaf,
+                   unsigned lane, int64_t *value)
 {
-    struct leaf_context *x = user;
-    const struct bir_nest *nest;
     uint32_t watch;
     switch ((enum pelican_kind)leaf->kind) {
     case PELICAN_AFFINE_IV:
-        nest = nest_of_axis(x->operand->nest, leaf->u.axis);
-        if (nest) {
-            *value = x->plan->axis[nest->depth - 1][x->lane];
-            return true;
-        }
-        break;
+        nest = nest_of_axis(nest, leaf->u.axis);
+        if (nest)
+            *value = plan->axis[nest->depth - 1][lane];
+        return nest != NULL;
     case PELICAN_RUNTIME_VALUE:
-        watch = (uint32_t)(uintptr_t)bir_map_get(&x->plan->watch_slots, leaf->u.reg);
-        if (watch) {
-            *value = bir_plan_register_value(x->plan, watch - 1, leaf->u.reg->num_physical == 2, x->lane);
-            x->negative |= leaf->u.reg->num_physical != 2 && *value < 0;
-            return true;
-        }
-        break;
-    case PELICAN_INDIRECT_ARG:
-        if (index_value(x, leaf->u.arg_id, value))
-            return true;
-        break;
-    default: break;
+        watch = (uint32_t)(uintptr_t)bir_map_get(&plan->watch_slots, leaf->u.reg);
+        if (watch)
+            *value = bir_plan_register_value(plan, watch - 1, leaf->u.reg->num_physical == 2, lane);
+        return watch != 0;
+    default: return false;
     }
-    x->unknown = true;
-    return false;
+}
+
+static bool leaf_value(void *user, const struct pelican_expr *leaf, int64_t *value)
+{
+    struct leaf_context *x = user;
+    bool known = leaf->kind == PELICAN_INDIRECT_ARG ? index_value(x, leaf->u.arg_id, value)
+                                                    : bir_plan_leaf(x->plan, x->operand->nest, leaf, x->lane, value);
+    x->unknown |= !known;
+    if (known && leaf->kind == PELICAN_RUNTIME_VALUE)
+        x->negative |= leaf->u.reg->num_physical != 2 && *value < 0;
+    return known;
 }
 
 int64_t bir_plan_register_value(const struct bir_plan *plan, uint32_t slot, bool wide, unsigned lane)
@@ -97,10 +96,10 @@ static void sum_terms(const struct bir_plan *plan, const struct bir_operand_affi
     }
 }
 
-/* The expression in every lane; false, and *lane, when it has no value in one. Lanes that are no points of their own
- * repeat the last one that is. */
+/* The expression in every lane; false, and *lane, when it has no value in one that is not in skip. Lanes that are no
+ * points of their own repeat the last one that is. */
 static bool evaluate(struct bir_plan *plan, const struct bir_operand *operand, const struct bir_operand_affine *affine,
-                     int64_t out[LANES], unsigned *lane)
+                     uint16_t skip, int64_t out[LANES], unsigned *lane)
 {
     if (affine->flat) {
         sum_terms(plan, affine, out);
@@ -112,7 +111,9 @@ static bool evaluate(struct bir_plan *plan, const struct bir_operand *operand, c
             out[l] = out[plan->active - 1];
         } else if (!pelican_evaluate(affine->expr, leaf_value, &x, &out[l])) {
             *lane = l;
-            return false;
+            out[l] = -1; /* outside every set */
+            if (!(skip >> l & 1))
+                return false;
         }
     }
     return true;
@@ -144,37 +145,51 @@ bool bir_plan_point(struct bir_plan *plan, const struct bir_plan_site *site, uns
 {
     int64_t tile[LANES], block[LANES];
     unsigned bad;
-    if (!evaluate(plan, site->operand, &site->operand->tile, tile, &bad) ||
-        !evaluate(plan, site->operand, &site->operand->block, block, &bad))
+    if (!evaluate(plan, site->operand, &site->operand->tile, 0, tile, &bad) ||
+        !evaluate(plan, site->operand, &site->operand->block, 0, block, &bad))
         return false;
     point->tile = tile[lane];
     point->block = block[lane];
     return bir_point_expected(site->operand, point);
 }
 
-static enum bir_status symbolic_points(struct bir_plan *plan, const struct bir_plan_site *site,
-                                       struct bir_point points[LANES])
+/* Where the operand is at the points of every lane but those in *off. A loose lane outside the set is put into *off. */
+static enum bir_status symbolic_points(struct bir_plan *plan, const struct bir_plan_site *site, uint16_t loose,
+                                       uint16_t *off, struct bir_point points[LANES])
 {
     const struct bir_operand *operand = site->operand;
+    uint16_t skip = (uint16_t)(*off | loose);
     int64_t tile[LANES], block[LANES];
     unsigned lane = 0;
-    if (!evaluate(plan, operand, &operand->tile, tile, &lane) ||
-        !evaluate(plan, operand, &operand->block, block, &lane))
+    if (!evaluate(plan, operand, &operand->tile, skip, tile, &lane) ||
+        !evaluate(plan, operand, &operand->block, skip, block, &lane))
         return bir_report_no_value(plan, site, lane);
     for (unsigned l = 0; l < LANES; l++) {
         points[l].tile = tile[l];
         points[l].block = block[l];
-        if (!bir_point_expected(operand, &points[l]))
+        if (bir_point_expected(operand, &points[l]))
+            continue;
+        if (!(skip >> l & 1))
             return bir_report_domain(plan, site, l, &points[l]);
+        *off |= (uint16_t)(1u << l);
     }
     return BIR_OK;
+}
+
+/* Lanes that are points of their own and not off. */
+static unsigned points_in(const struct bir_plan *plan, uint16_t off)
+{
+    return (unsigned)__builtin_popcount(((1u << plan->active) - 1) & ~(unsigned)off);
 }
 
 static enum bir_status compare_symbolic(struct bir_plan *plan, const struct bir_plan_site *site)
 {
     static const int32_t zero[LANES];
     struct bir_point points[LANES];
-    BIR_TRY(symbolic_points(plan, site, points));
+    struct bir_lanes lanes = bir_guard_lanes(plan, site->operand->guard, plan->lanes);
+    if (points_in(plan, lanes.off) == 0)
+        return BIR_OK;
+    BIR_TRY(symbolic_points(plan, site, lanes.loose, &lanes.off, points));
     struct bir_machine *m = &plan->machine;
     const int32_t *address = m->values[site->address];
     const int32_t *offset = site->offset == BIR_PLAN_NO_SLOT ? zero : m->values[site->offset];
@@ -183,14 +198,17 @@ static enum bir_status compare_symbolic(struct bir_plan *plan, const struct bir_
     int64_t const_sub = site->sub_tensor == BIR_PLAN_NO_SLOT ? site->ap->const_sub_tensor_id : 0;
     int64_t wrong = 0;
     for (unsigned l = 0; l < LANES; l++)
-        wrong |= (address[l] ^ points[l].address) | ((offset[l] + const_offset) ^ points[l].tile) |
-                 ((sub[l] + const_sub) ^ points[l].block);
+        wrong |= ((address[l] ^ points[l].address) | ((offset[l] + const_offset) ^ points[l].tile) |
+                  ((sub[l] + const_sub) ^ points[l].block)) &
+                 ((int64_t)(lanes.off >> l & 1) - 1);
     if (wrong == 0 && m->note.trap == BIR_TRAP_NONE) {
-        plan->stats->points += plan->active;
+        plan->stats->points += points_in(plan, lanes.off);
         return BIR_OK;
     }
     unsigned lane = wrong == 0 ? m->note.lane : 0;
     for (unsigned l = 0; wrong != 0 && l < LANES; l++) {
+        if (lanes.off >> l & 1)
+            continue;
         if (address[l] != points[l].address || offset[l] + const_offset != points[l].tile ||
             sub[l] + const_sub != points[l].block) {
             lane = l;
@@ -229,7 +247,10 @@ static enum bir_status compare_dynamic(struct bir_plan *plan, const struct bir_p
 {
     bool wide = site->ap->address->num_physical == 2;
     uint64_t mask = wide ? UINT64_MAX : UINT32_MAX;
+    struct bir_lanes lanes = bir_guard_lanes(plan, site->operand->guard, plan->lanes);
     for (unsigned l = 0; l < LANES; l++) {
+        if (lanes.off >> l & 1)
+            continue;
         uint64_t expected = 0;
         enum offset_state state = dynamic_offset(plan, site->operand, l, wide, &expected);
         if (state == OFFSET_UNKNOWN)
@@ -239,9 +260,19 @@ static enum bir_status compare_dynamic(struct bir_plan *plan, const struct bir_p
         if (state == OFFSET_KNOWN && (computed & mask) != (expected & mask))
             return bir_report_dynamic(plan, site, l, (int64_t)expected, (int64_t)computed);
     }
-    plan->stats->points += plan->active;
+    plan->stats->points += points_in(plan, lanes.off);
     plan->machine.note = (struct bir_machine_fault){ .trap = BIR_TRAP_NONE };
     return BIR_OK;
+}
+
+bool bir_plan_agrees(struct bir_plan *plan, const struct bir_plan_site *site)
+{
+    struct bir_point point = { .tile = 0 };
+    bool wide = site->ap->address->num_physical == 2;
+    uint64_t expected = 0;
+    if (site->operand->kind == BIR_OPERAND_SYMBOLIC)
+        return bir_plan_point(plan, site, 0, &point) && plan->machine.values[site->address][0] == point.address;
+    return dynamic_offset(plan, site->operand, 0, wide, &expected) != OFFSET_UNKNOWN;
 }
 
 enum bir_status bir_plan_compare(struct bir_plan *plan, const struct bir_plan_site *site)
@@ -255,8 +286,9 @@ enum bir_status bir_plan_trapped(struct bir_plan *plan, uint32_t item, const str
     for (uint32_t i = item + 1; i < plan->items.count && plan->items.items[i].type == BIR_PLAN_SITE; i++) {
         const struct bir_plan_site *site = &plan->sites.items[plan->items.items[i].first];
         struct bir_point points[LANES];
+        struct bir_lanes lanes = bir_guard_lanes(plan, site->operand->guard, plan->lanes);
         if (site->operand->kind == BIR_OPERAND_SYMBOLIC)
-            BIR_TRY(symbolic_points(plan, site, points));
+            BIR_TRY(symbolic_points(plan, site, lanes.loose, &lanes.off, points));
         if (!owner || bir_site_owns(plan, site, fault->op))
             owner = site;
     }

@@ -23,6 +23,10 @@ bool bir_point_expected(const struct bir_operand *operand, struct bir_point *poi
 /* The point of a symbolic site in a lane; false when it has none. */
 bool bir_plan_point(struct bir_plan *plan, const struct bir_plan_site *site, unsigned lane, struct bir_point *point);
 
+/* Value of an axis or runtime register for code in a nest; false when it has none. */
+bool bir_plan_leaf(const struct bir_plan *plan, const struct bir_nest *nest, const struct pelican_expr *leaf,
+                   unsigned lane, int64_t *value);
+
 /* Value of a 32-bit slot (sign-extended) or of a pair. */
 int64_t bir_plan_register_value(const struct bir_plan *plan, uint32_t slot, bool wide, unsigned lane);
 

@@ -104,7 +104,7 @@ struct bir_machine {
     struct bir_diags *diags;
     enum bir_machine_names names;
     bool forgiving;     /* operations that are not strict have no traps, and what cannot be decoded of them is data */
-    uint16_t lanes_off; /* bit set: lanes of bir_machine_run whose faults do not count (a predicate is false) */
+    uint16_t lanes_off; /* bit set: lanes whose faults do not count (a predicate is false) */
     bool waits;         /* a consumer sets it to stop the thread at its operation, where the next run is to start */
     bool check_order;   /* decoding refuses reads of slots that no earlier operation wrote */
     uint64_t seed;

@@ -397,7 +397,7 @@ static bool reads_written(const struct bir_machine *m, const struct bir_machine_
 /* One register operation of a thread, with the checks that straight code has had at decoding. */
 static bool thread_op(struct bir_machine *m, const struct bir_machine_op *op, struct bir_machine_fault *fault)
 {
-    struct lane_fault seen = { .trap = BIR_TRAP_NONE };
+    struct lane_fault seen = { .trap = BIR_TRAP_NONE, .off = m->lanes_off };
     run_op(m, op, &seen);
     m->written[op->out] = 1;
     if (op->flags & BIR_MACHINE_WIDE)

@@ -9,11 +9,14 @@
 #include "base/diag.h"
 #include "bir/module.h"
 
+struct bir_guard;
+
 /* The loops around an instruction: a tree, one node a region, depth 1 for a region in the function's own blocks. */
 struct bir_nest {
     const struct bir_nest *parent; /* NULL at depth 1 */
     const struct bir_instruction *loop;
-    struct pelican_axis *axis; /* NULL unless loop is a Loop */
+    struct pelican_axis *axis;     /* NULL unless loop is a Loop */
+    const struct bir_guard *guard; /* of the loop, or NULL */
     uint32_t depth;
 };
 
@@ -53,9 +56,10 @@ enum bir_operand_kind {
 
 struct bir_operand {
     struct bir_instruction *inst;
-    const struct bir_nest *nest; /* NULL: no loop */
-    uint8_t kind;                /* enum bir_operand_kind */
-    uint8_t role;                /* enum bir_role */
+    const struct bir_nest *nest;   /* NULL: no loop */
+    const struct bir_guard *guard; /* of inst, or NULL */
+    uint8_t kind;                  /* enum bir_operand_kind */
+    uint8_t role;                  /* enum bir_role */
     uint8_t dtype;
     uint32_t position; /* in its list once scalar index operands are gone (lowering.md 9.2) */
     const struct bir_set *set;

@@ -210,21 +210,36 @@ enum bir_status bir_plan_add_sites(struct bir_plan *plan, struct bir_instruction
 
 /* --- items --- */
 
+static enum bir_status push_item(struct bir_plan *plan, struct bir_plan_item item)
+{
+    return bir_vec_push(plan->arena, &plan->items, item) ? BIR_OK : bir_arena_failure(plan->arena);
+}
+
 static enum bir_status add_item(struct bir_plan *plan, enum bir_plan_item_type type, uint32_t first, uint32_t end)
 {
-    struct bir_plan_item item = { .type = type, .first = first, .end = end };
-    return bir_vec_push(plan->arena, &plan->items, item) ? BIR_OK : bir_arena_failure(plan->arena);
+    return push_item(plan, (struct bir_plan_item){ .type = type, .first = first, .end = end });
+}
+
+/* The operations since the last item: the predicated instruction's own when masked, else its address code. */
+static enum bir_status close_guarded(struct bir_plan *plan, const struct bir_guard *guard, bool masked)
+{
+    struct bir_plan_item item = { .type = BIR_PLAN_OPS, .first = plan->ops_begin, .end = plan->machine.ops.count };
+    item.guard = guard;
+    item.masked = masked;
+    plan->ops_begin = item.end;
+    return item.first < item.end ? push_item(plan, item) : BIR_OK;
 }
 
 static enum bir_status close_ops(struct bir_plan *plan)
 {
-    uint32_t begin = plan->ops_begin, end = plan->machine.ops.count;
-    plan->ops_begin = end;
-    return begin < end ? add_item(plan, BIR_PLAN_OPS, begin, end) : BIR_OK;
+    return close_guarded(plan, NULL, false);
 }
 
 static enum bir_status add_instruction(struct bir_plan *plan, struct bir_instruction *inst)
 {
+    const struct bir_guard *guard = plan->input->had_guards ? bir_map_get(&plan->input->guards, inst) : NULL;
+    if (guard)
+        BIR_TRY(close_guarded(plan, guard, false));
     if (plan->next_operand < plan->end_operand && plan->next_operand->inst == inst) {
         uint32_t first;
         BIR_TRY(close_ops(plan));
@@ -233,7 +248,8 @@ static enum bir_status add_instruction(struct bir_plan *plan, struct bir_instruc
             BIR_TRY(add_item(plan, BIR_PLAN_SITE, i, i + 1));
         plan->code_begin = plan->machine.ops.count;
     }
-    return bir_plan_add_code(plan, inst);
+    BIR_TRY(bir_plan_add_code(plan, inst));
+    return guard ? close_guarded(plan, guard, true) : BIR_OK;
 }
 
 static enum bir_status add_loop_slot(struct bir_plan *plan, struct bir_register *reg)
@@ -289,6 +305,7 @@ static enum bir_status add_region(struct bir_plan *plan, struct bir_region *regi
 static enum bir_status add_loop(struct bir_plan *plan, struct bir_instruction *inst, struct bir_loop *loop)
 {
     struct bir_plan_loop made = { .axis = loop->axis, .level = plan->depth, .trip = 2 };
+    made.guard = plan->input->had_guards ? bir_map_get(&plan->input->guards, inst) : NULL;
     made.name = loop->axis && loop->axis->name ? loop->axis->name->text : "?";
     if (loop->axis)
         made.trip = pelican_axis_trip_count(loop->axis);

@@ -9,6 +9,7 @@
 #ifndef BIR_CHECK_PLAN_H
 #define BIR_CHECK_PLAN_H
 
+#include "check/guard.h"
 #include "check/machine.h"
 #include "check/operand.h"
 #include "check/validation.h"
@@ -22,6 +23,8 @@ struct bir_plan_item {
     enum bir_plan_item_type type;
     uint32_t first,
         end; /* OPS: operations; SITE: first is the site; LOOP: first is the loop, end the item behind its body */
+    const struct bir_guard *guard; /* OPS: where it is false nothing counts as a fault; or NULL */
+    bool masked;                   /* OPS: and nothing is written */
 };
 
 /* A lowered operand that is compared where its instruction stands. */
@@ -34,6 +37,7 @@ struct bir_plan_site {
 
 struct bir_plan_loop {
     const struct pelican_axis *axis; /* NULL: a body whose trip count the registers decide */
+    const struct bir_guard *guard;   /* or NULL */
     const char *name;
     uint32_t level;
     int64_t trip; /* > 0; 2 without axis */
@@ -55,7 +59,8 @@ struct bir_plan_input {
     struct bir_register_list inputs;    /* those that something reads and nothing writes */
     struct bir_register_list watched;   /* those that offset expressions name */
     struct bir_map code;                /* set of the register code that existed */
-    bool had_loops, had_branches;
+    struct bir_map guards;              /* predicated instruction -> struct bir_guard */
+    bool had_loops, had_branches, had_guards;
 };
 
 struct bir_plan {
@@ -89,6 +94,7 @@ struct bir_plan {
     /* execution */
     int64_t axis[BIR_PLAN_MAX_DEPTH][BIR_MACHINE_LANES]; /* value by level and lane */
     unsigned active;                                     /* lanes that are points of their own */
+    struct bir_lanes lanes;                              /* by the predicates of the open loops */
     uint64_t polls;
 };
 
@@ -114,6 +120,8 @@ enum bir_status bir_plan_add_sites(struct bir_plan *plan, struct bir_instruction
 
 /* Compares the site's registers with the expressions at the current point of every active lane (comparison.c). */
 enum bir_status bir_plan_compare(struct bir_plan *plan, const struct bir_plan_site *site) BIR_MUST_CHECK;
+/* Whether lane 0 agrees, without a report (comparison.c). */
+bool bir_plan_agrees(struct bir_plan *plan, const struct bir_plan_site *site);
 /* The operation that the machine could not execute: a domain error of a site that follows, or our bug (comparison.c).
  */
 enum bir_status bir_plan_trapped(struct bir_plan *plan, uint32_t item,

@@ -163,6 +163,59 @@ static enum bir_status full_loop(struct execution *x, uint32_t item)
 
 /* --- items --- */
 
+struct saved {
+    int32_t low[LANES], high[LANES];
+};
+
+static void keep_lanes(int32_t *values, const int32_t *old, uint16_t off)
+{
+    for (unsigned l = 0; l < LANES; l++)
+        values[l] = off >> l & 1 ? old[l] : values[l];
+}
+
+/* One operation, which writes nothing in the lanes that are off. */
+static bool run_masked(struct bir_machine *m, uint32_t op, uint16_t off, struct bir_machine_fault *fault)
+{
+    const struct bir_machine_op *o = &m->ops.items[op];
+    bool wide = o->flags & BIR_MACHINE_WIDE;
+    struct saved saved;
+    memcpy(saved.low, m->values[o->out], sizeof saved.low);
+    if (wide)
+        memcpy(saved.high, m->values[o->out_high], sizeof saved.high);
+    if (!bir_machine_run(m, op, op + 1, fault))
+        return false;
+    keep_lanes(m->values[o->out], saved.low, off);
+    if (wide)
+        keep_lanes(m->values[o->out_high], saved.high, off);
+    return true;
+}
+
+static bool run_ops(struct bir_plan *plan, const struct bir_plan_item *item, struct bir_machine_fault *fault)
+{
+    struct bir_machine *m = &plan->machine;
+    struct bir_lanes lanes = bir_guard_lanes(plan, item->guard, plan->lanes);
+    uint16_t masked = item->masked ? lanes.off : plan->lanes.off;
+    bool done = true;
+    m->lanes_off = lanes.off | lanes.loose;
+    if (masked == 0)
+        return bir_machine_run(m, item->first, item->end, fault);
+    for (uint32_t i = item->first; i < item->end && done; i++)
+        done = run_masked(m, i, masked, fault);
+    return done;
+}
+
+static enum bir_status run_loop(struct execution *x, uint32_t item, bool once)
+{
+    struct bir_plan *plan = x->plan;
+    const struct bir_plan_loop *loop = &plan->loops.items[plan->items.items[item].first];
+    struct bir_lanes outer = plan->lanes;
+    plan->lanes = bir_guard_lanes(plan, loop->guard, outer);
+    if (plan->lanes.off != UINT16_MAX)
+        BIR_TRY(x->every_point ? full_loop(x, item) : sample_loop(x, item, once));
+    plan->lanes = outer;
+    return BIR_OK;
+}
+
 static enum bir_status run_items(struct execution *x, uint32_t first, uint32_t end, bool once)
 {
     struct bir_plan *plan = x->plan;
@@ -171,12 +224,12 @@ static enum bir_status run_items(struct execution *x, uint32_t first, uint32_t e
         struct bir_machine_fault fault;
         switch (item->type) {
         case BIR_PLAN_OPS:
-            if (!bir_machine_run(&plan->machine, item->first, item->end, &fault))
+            if (!run_ops(plan, item, &fault))
                 return bir_plan_trapped(plan, i, &fault);
             break;
         case BIR_PLAN_SITE: BIR_TRY(bir_plan_compare(plan, &plan->sites.items[item->first])); break;
         case BIR_PLAN_LOOP:
-            BIR_TRY(x->every_point ? full_loop(x, i) : sample_loop(x, i, once));
+            BIR_TRY(run_loop(x, i, once));
             i = item->end - 1;
             break;
         }
@@ -198,6 +251,7 @@ enum bir_status bir_plan_execute(struct bir_plan *plan)
         x.corners = true;
         x.first_corner = pass * LANES;
         plan->active = 1;
+        plan->lanes = (struct bir_lanes){ .off = 0 };
         BIR_TRY(run_items(&x, 0, plan->items.count, false));
     }
     return BIR_OK;

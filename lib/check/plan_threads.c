@@ -1,10 +1,16 @@
 /*
- * Checking a function whose loops have become branches (lower_branch): each engine's thread is executed along its
- * jumps.
+ * Checking a function whose loops and predicates have become branches (lower_branch): each engine's thread is executed
+ * along its jumps.
  *
  * The loops as they were recorded say which points an operand must be met at, and in which order: an odometer for each
- * site runs over its loops in step with the thread. A wrong counter, bound or branch therefore shows as a wrong address
- * or as a wrong number of visits. All lanes do the same.
+ * site runs over its loops in step with the thread, past the points where a predicate is false. A wrong counter, bound
+ * or branch therefore shows as a wrong address or as a wrong number of visits. A predicated instruction without such an
+ * operand has an odometer all the same. Where a predicate depends on a register, the thread may be at any later point
+ * where it holds and the address agrees. All lanes do the same.
+ *
+ * Engines pass values to each other through tensors: a load with an edge to a save of another engine takes, the n-th
+ * time, what the save wrote the n-th time. The threads run in turns, each until it waits for a value that is not there
+ * yet. Barriers are counted: every engine must come to each equally often.
  */
 #include <inttypes.h>
 
@@ -13,23 +19,71 @@
 /* Operations a thread may execute. Sampling looks at the first ones; a full check must come to the end. */
 #define SAMPLE_STEPS (UINT64_C(1) << 16)
 #define FULL_STEPS   (UINT64_C(1) << 27)
+/* Points of a loop nest with predicates that are looked through for the next one. */
+#define MAX_GUARDED_POINTS (UINT64_C(1) << 22)
 
 struct block_start {
     const struct bir_block *block;
     uint32_t op;
 };
 
+/* How often, and at which points, a place is met. */
 struct odometer {
+    const struct bir_instruction *inst;
+    const struct bir_nest *nest;
+    const struct bir_guard *guard;
     uint64_t visits;
+    uint64_t next;   /* the point to look at next; with predicates more than visits */
     uint64_t points; /* in one turn over the domain; UINT64_MAX when there are more */
     bool counted;    /* no loop of unknown trip count is around */
+    bool guarded, has_runtime;
+    uint8_t engine; /* whose thread it is in */
+};
+
+enum event_type { EVENT_SITE, EVENT_VISIT, EVENT_BARRIER, EVENT_SEND, EVENT_RECEIVE };
+
+/* What a CONSUME operation stands for. */
+struct event {
+    enum event_type type;
+    uint8_t engine;
+    uint32_t index; /* of the site, odometer, barrier or channel */
+    uint32_t odometer;
+};
+
+struct barrier {
+    const struct bir_instruction *inst;
+    uint64_t visits[BIR_ENGINE_COUNT];
+};
+
+struct row {
+    int32_t low[BIR_MACHINE_LANES], high[BIR_MACHINE_LANES];
+};
+
+/* From a save to one load on another engine. */
+struct channel {
+    const struct bir_instruction *save, *load;
+    uint32_t cell; /* slot */
+    uint32_t taken;
+    BIR_VEC(struct row) rows;
+};
+
+struct thread {
+    uint32_t pc;
+    uint64_t steps;
+    bool ended, cut; /* came to its end; was stopped after too many steps */
 };
 
 struct threads {
     struct bir_plan *plan;
     BIR_VEC(struct block_start) blocks; /* of the current engine */
-    BIR_VEC(struct odometer) odometers; /* by site */
-    struct bir_map block_of_name;       /* to index + 1 */
+    BIR_VEC(struct odometer) odometers;
+    BIR_VEC(struct event) events;
+    BIR_VEC(struct barrier) barriers;
+    BIR_VEC(struct channel) channels;
+    struct bir_map block_of_name;           /* to index + 1 */
+    struct bir_map barrier_of, receiver_of; /* instruction to index + 1 */
+    struct thread threads[BIR_ENGINE_COUNT];
+    uint8_t engine; /* being decoded */
 };
 
 /* --- decoding --- */
@@ -40,30 +94,166 @@ static enum bir_status append(struct threads *t, uint8_t code, int64_t imm, stru
     return bir_machine_append(&t->plan->machine, &op);
 }
 
-static enum bir_status add_odometer(struct threads *t, const struct bir_operand *operand)
+static enum bir_status out_of_memory(const struct threads *t)
 {
-    struct odometer odometer = { .points = 1, .counted = true };
-    for (const struct bir_nest *nest = operand->nest; nest; nest = nest->parent) {
+    return bir_arena_failure(t->plan->arena);
+}
+
+static enum bir_status add_event(struct threads *t, enum event_type type, uint32_t index, uint32_t odometer,
+                                 struct bir_instruction *inst)
+{
+    struct event event = { .type = type, .engine = t->engine, .index = index, .odometer = odometer };
+    if (!bir_vec_push(t->plan->arena, &t->events, event))
+        return out_of_memory(t);
+    return append(t, BIR_MACHINE_CONSUME, t->events.count - 1, inst);
+}
+
+static enum bir_status add_odometer(struct threads *t, const struct bir_instruction *inst, const struct bir_nest *nest,
+                                    const struct bir_guard *guard, uint32_t *index)
+{
+    struct odometer odometer = { .inst = inst, .nest = nest, .guard = guard, .points = 1, .counted = true };
+    odometer.engine = t->engine;
+    odometer.guarded = guard != NULL;
+    odometer.has_runtime = guard && guard->has_runtime;
+    for (; nest; nest = nest->parent) {
         odometer.counted &= nest->axis != NULL || nest->loop->opcode == BIR_OP_DMA_BLOCK;
+        odometer.guarded |= nest->guard != NULL;
+        odometer.has_runtime |= nest->guard && nest->guard->has_runtime;
         uint64_t trip = nest->axis ? (uint64_t)pelican_axis_trip_count(nest->axis) : 1;
         if (__builtin_mul_overflow(odometer.points, trip, &odometer.points))
             odometer.points = UINT64_MAX;
     }
-    return bir_vec_push(t->plan->arena, &t->odometers, odometer) ? BIR_OK : bir_arena_failure(t->plan->arena);
+    if (odometer.guarded && odometer.points > MAX_GUARDED_POINTS)
+        odometer.counted = false;
+    *index = t->odometers.count;
+    return bir_vec_push(t->plan->arena, &t->odometers, odometer) ? BIR_OK : out_of_memory(t);
+}
+
+/* The recorded operands of the instruction, or its predicates alone. */
+static enum bir_status add_visits(struct threads *t, struct bir_instruction *inst)
+{
+    struct bir_plan *plan = t->plan;
+    const struct bir_guard *guard = plan->input->had_guards ? bir_map_get(&plan->input->guards, inst) : NULL;
+    uint32_t first, odometer;
+    BIR_TRY(bir_plan_add_sites(plan, inst, &first));
+    for (uint32_t i = first; i < plan->sites.count; i++) {
+        const struct bir_operand *operand = plan->sites.items[i].operand;
+        BIR_TRY(add_odometer(t, inst, operand->nest, operand->guard, &odometer));
+        BIR_TRY(add_event(t, EVENT_SITE, i, odometer, inst));
+    }
+    if (plan->sites.count > first) {
+        plan->code_begin = plan->machine.ops.count;
+    } else if (guard && inst->engine != BIR_ENGINE_ALL) {
+        BIR_TRY(add_odometer(t, inst, guard->nest, guard, &odometer));
+        BIR_TRY(add_event(t, EVENT_VISIT, 0, odometer, inst));
+    }
+    return BIR_OK;
+}
+
+static enum bir_status add_barrier(struct threads *t, struct bir_instruction *inst)
+{
+    uint32_t index = (uint32_t)(uintptr_t)bir_map_get(&t->barrier_of, inst);
+    struct barrier barrier = { .inst = inst };
+    if (index == 0) {
+        if (!bir_vec_push(t->plan->arena, &t->barriers, barrier))
+            return out_of_memory(t);
+        index = t->barriers.count;
+        if (!bir_map_put(&t->barrier_of, t->plan->arena, inst, (void *)(uintptr_t)index))
+            return out_of_memory(t);
+    }
+    return add_event(t, EVENT_BARRIER, index - 1, 0, inst);
+}
+
+static enum bir_status add_sends(struct threads *t, struct bir_instruction *inst)
+{
+    for (uint32_t i = 0; i < t->channels.count; i++) {
+        if (t->channels.items[i].save == inst)
+            BIR_TRY(add_event(t, EVENT_SEND, i, 0, inst));
+    }
+    return BIR_OK;
 }
 
 static enum bir_status add_instruction(struct threads *t, struct bir_instruction *inst)
 {
-    uint32_t first;
-    BIR_TRY(bir_plan_add_sites(t->plan, inst, &first));
-    for (uint32_t i = first; i < t->plan->sites.count; i++) {
-        BIR_TRY(add_odometer(t, t->plan->sites.items[i].operand));
-        BIR_TRY(append(t, BIR_MACHINE_CONSUME, i, inst));
-    }
-    if (t->plan->sites.count > first)
-        t->plan->code_begin = t->plan->machine.ops.count;
-    return bir_plan_add_code(t->plan, inst);
+    uint32_t receiver = 0;
+    if (t->channels.count > 0 && inst->opcode == BIR_OP_TENSOR_LOAD)
+        receiver = (uint32_t)(uintptr_t)bir_map_get(&t->receiver_of, inst);
+    if (inst->opcode == BIR_OP_ALL_ENGINE_BARRIER && inst->engine == BIR_ENGINE_ALL)
+        BIR_TRY(add_barrier(t, inst));
+    if (receiver)
+        BIR_TRY(add_event(t, EVENT_RECEIVE, receiver - 1, 0, inst));
+    BIR_TRY(add_visits(t, inst));
+    BIR_TRY(bir_plan_add_code(t->plan, inst));
+    return t->channels.count > 0 && inst->opcode == BIR_OP_TENSOR_SAVE ? add_sends(t, inst) : BIR_OK;
 }
+
+/* --- channels --- */
+
+static const struct bir_physical_ap *physical(const struct bir_instruction *inst, enum bir_role role)
+{
+    const struct bir_argument *arg = bir_instruction_first(inst, role);
+    return arg && arg->kind == BIR_ARG_PHYSICAL_AP && arg->location ? (const struct bir_physical_ap *)arg : NULL;
+}
+
+/* The save of another engine that an emitted load waits for, or NULL. */
+static const struct bir_instruction *sender_of(const struct bir_plan *plan, const struct bir_instruction *load)
+{
+    const struct bir_physical_ap *from = physical(load, BIR_ROLE_IN), *to;
+    if (!from || bir_map_get(&plan->input->code, load))
+        return NULL;
+    BIR_EACH_EDGE (edge, load) {
+        const struct bir_instruction *save = edge->target;
+        if (edge->list != BIR_EDGES_NORMAL || save->opcode != BIR_OP_TENSOR_SAVE || save->engine == load->engine)
+            continue;
+        to = physical(save, BIR_ROLE_OUT);
+        if (to && to->base.location == from->base.location && to->offset_elems == from->offset_elems)
+            return save;
+    }
+    return NULL;
+}
+
+static enum bir_status find_channels(struct threads *t)
+{
+    struct bir_plan *plan = t->plan;
+    BIR_EACH_BLOCK (block, &plan->input->function->body) {
+        BIR_EACH_INSTRUCTION (inst, block) {
+            struct channel channel = { .load = inst };
+            channel.save = inst->opcode == BIR_OP_TENSOR_LOAD ? sender_of(plan, inst) : NULL;
+            if (!channel.save)
+                continue;
+            const struct bir_physical_ap *from = physical(inst, BIR_ROLE_IN);
+            BIR_TRY(bir_machine_cell(&plan->machine, (const struct bir_location *)from->base.location,
+                                     from->offset_elems, from->base.dtype, &channel.cell));
+            if (!bir_vec_push(plan->arena, &t->channels, channel) ||
+                !bir_map_put(&t->receiver_of, plan->arena, inst, (void *)(uintptr_t)t->channels.count))
+                return out_of_memory(t);
+        }
+    }
+    return BIR_OK;
+}
+
+static enum bir_status send(struct threads *t, struct channel *channel)
+{
+    struct bir_machine *m = &t->plan->machine;
+    struct row row;
+    memcpy(row.low, m->values[channel->cell], sizeof row.low);
+    memcpy(row.high, m->values[channel->cell + 1], sizeof row.high);
+    return bir_vec_push(t->plan->arena, &channel->rows, row) ? BIR_OK : out_of_memory(t);
+}
+
+static void receive(struct threads *t, struct channel *channel)
+{
+    struct bir_machine *m = &t->plan->machine;
+    if (channel->taken == channel->rows.count) {
+        m->waits = true;
+        return;
+    }
+    const struct row *row = &channel->rows.items[channel->taken++];
+    memcpy(m->values[channel->cell], row->low, sizeof row->low);
+    memcpy(m->values[channel->cell + 1], row->high, sizeof row->high);
+}
+
+/* --- branches --- */
 
 static enum bir_status bad_branch(struct threads *t, const struct bir_instruction *inst, const char *problem)
 {
@@ -142,8 +332,11 @@ static void link_jumps(struct threads *t, uint32_t first)
 static enum bir_status decode_thread(struct threads *t, enum bir_engine engine)
 {
     struct bir_plan *plan = t->plan;
+    uint32_t first = plan->machine.ops.count;
     plan->next_operand = plan->input->operands;
     t->blocks.count = 0;
+    t->engine = (uint8_t)engine;
+    t->threads[engine].pc = first;
     for (const struct bir_block *block = plan->input->function->body.first; block; block = block->next) {
         struct block_start start = { .block = block, .op = plan->machine.ops.count };
         if (!bir_vec_push(plan->arena, &t->blocks, start))
@@ -163,57 +356,97 @@ static enum bir_status decode_thread(struct threads *t, enum bir_engine engine)
         }
     }
     BIR_TRY(append(t, BIR_MACHINE_END, 0, NULL));
-    link_jumps(t, 0);
+    link_jumps(t, first);
     return BIR_OK;
 }
 
-/* --- execution --- */
+/* --- points --- */
 
-/* Sets the axis values of the visit, innermost loop fastest. */
-static void set_axes(struct bir_plan *plan, const struct bir_nest *nest, uint64_t visit)
+/* Sets the axis values of a point, innermost loop fastest. */
+static void set_axes(struct bir_plan *plan, const struct bir_nest *nest, uint64_t point)
 {
     for (; nest; nest = nest->parent) {
         if (!nest->axis)
             continue;
         uint64_t trip = (uint64_t)pelican_axis_trip_count(nest->axis);
-        int64_t value = (int64_t)((uint64_t)nest->axis->lb + visit % trip * (uint64_t)nest->axis->stride);
+        int64_t value = (int64_t)((uint64_t)nest->axis->lb + point % trip * (uint64_t)nest->axis->stride);
         for (unsigned l = 0; l < BIR_MACHINE_LANES; l++)
             plan->axis[nest->depth - 1][l] = value;
-        visit /= trip;
+        point /= trip;
     }
 }
 
-static enum bir_status visits_wrong(struct threads *t, const struct bir_plan_site *site,
-                                    const struct odometer *odometer)
+/* Goes to the next point where the predicates hold and, when a register has a say in that and there is a site, where
+ * the address is right. False: there is none in this turn over the domain. */
+static bool advance(struct threads *t, struct odometer *odometer, const struct bir_plan_site *site)
 {
-    const struct bir_operand *operand = site->operand;
-    bir_diag_add(t->plan->diags, BIR_ERROR, "check-branch", BIR_NO_OFFSET,
-                 "instruction %s: executed %" PRIu64 " times along its branches, its loops have %" PRIu64 " points",
-                 operand->inst->name ? operand->inst->name->text : "?", odometer->visits, odometer->points);
+    struct bir_plan *plan = t->plan;
+    if (!odometer->guarded) {
+        set_axes(plan, odometer->nest, odometer->next++);
+        return true;
+    }
+    uint64_t end = odometer->points < MAX_GUARDED_POINTS ? odometer->points : MAX_GUARDED_POINTS;
+    while (odometer->next < end) {
+        set_axes(plan, odometer->nest, odometer->next++);
+        if (bir_guards_hold(plan, odometer->nest, odometer->guard) &&
+            (!odometer->has_runtime || !site || bir_plan_agrees(plan, site)))
+            return true;
+    }
+    return false;
+}
+
+/* Is every visit to be accounted for? */
+static bool is_exact(const struct threads *t, const struct odometer *odometer)
+{
+    return odometer->counted && !t->plan->input->had_branches;
+}
+
+/* more: there are points left over, else too few. */
+static enum bir_status visits_wrong(struct threads *t, const struct odometer *odometer, bool more)
+{
+    const char *name = odometer->inst->name ? odometer->inst->name->text : "?";
+    if (odometer->guarded)
+        bir_diag_add(t->plan->diags, BIR_ERROR, "check-branch", BIR_NO_OFFSET,
+                     "instruction %s: executed %" PRIu64 " times along its branches, its predicates hold %s often",
+                     name, odometer->visits, more ? "more" : "less");
+    else
+        bir_diag_add(t->plan->diags, BIR_ERROR, "check-branch", BIR_NO_OFFSET,
+                     "instruction %s: executed %" PRIu64 " times along its branches, its loops have %" PRIu64 " points",
+                     name, odometer->visits, odometer->points);
     return BIR_INTERNAL;
+}
+
+/* --- execution --- */
+
+static enum bir_status visit(struct threads *t, const struct event *event)
+{
+    struct odometer *odometer = &t->odometers.items[event->odometer];
+    const struct bir_plan_site *site = event->type == EVENT_SITE ? &t->plan->sites.items[event->index] : NULL;
+    odometer->visits++;
+    if (odometer->points == 0 || (is_exact(t, odometer) && !odometer->guarded && odometer->visits > odometer->points))
+        return visits_wrong(t, odometer, false);
+    if (!advance(t, odometer, site)) {
+        if (is_exact(t, odometer))
+            return visits_wrong(t, odometer, false);
+        odometer->next = 0; /* the next turn, or a point before the last */
+        if (!advance(t, odometer, site))
+            return BIR_OK;
+    }
+    return site ? bir_plan_compare(t->plan, site) : BIR_OK;
 }
 
 static enum bir_status consume(void *user, int64_t number)
 {
     struct threads *t = user;
-    struct odometer *odometer = &t->odometers.items[number];
-    const struct bir_plan_site *site = &t->plan->sites.items[number];
+    const struct event *event = &t->events.items[number];
     if (t->plan->polls++ % 64 == 0 && bir_cancelled(t->plan->options->cancel))
         return BIR_CANCELLED;
-    odometer->visits++;
-    if (odometer->points == 0 ||
-        (odometer->counted && !t->plan->input->had_branches && odometer->visits > odometer->points))
-        return visits_wrong(t, site, odometer);
-    set_axes(t->plan, site->operand->nest, odometer->visits - 1);
-    return bir_plan_compare(t->plan, site);
-}
-
-static enum bir_status check_visits(struct threads *t)
-{
-    for (uint32_t i = 0; i < t->plan->sites.count; i++) {
-        const struct odometer *odometer = &t->odometers.items[i];
-        if (odometer->counted && !t->plan->input->had_branches && odometer->visits != odometer->points)
-            return visits_wrong(t, &t->plan->sites.items[i], odometer);
+    switch (event->type) {
+    case EVENT_SITE:
+    case EVENT_VISIT: return visit(t, event);
+    case EVENT_BARRIER: t->barriers.items[event->index].visits[event->engine]++; return BIR_OK;
+    case EVENT_SEND: return send(t, &t->channels.items[event->index]);
+    case EVENT_RECEIVE: receive(t, &t->channels.items[event->index]); return BIR_OK;
     }
     return BIR_OK;
 }
@@ -227,37 +460,122 @@ static bool all_points_fit(const struct threads *t)
     return fit;
 }
 
-static enum bir_status run_engine(struct threads *t, enum bir_engine engine)
+/* Runs one thread until it ends, waits, or has used up its steps. *moved: it did something. */
+static enum bir_status run_thread(struct threads *t, struct thread *thread, bool *moved)
 {
     struct bir_plan *plan = t->plan;
     struct bir_machine_fault fault;
     bool full = plan->options->mode == BIR_VALIDATION_FULL;
-    plan->machine.ops.count = plan->sites.count = t->odometers.count = 0;
-    BIR_TRY(decode_thread(t, engine));
-    if (plan->sites.count == 0)
+    uint64_t limit = full ? FULL_STEPS : SAMPLE_STEPS;
+    BIR_TRY(bir_machine_run_thread(&plan->machine, thread->pc, limit - thread->steps, consume, t, &fault));
+    thread->ended = fault.trap == BIR_TRAP_NONE;
+    *moved |= thread->ended;
+    if (thread->ended)
         return BIR_OK;
-    plan->active = 1;
-    BIR_TRY(bir_machine_run_thread(&plan->machine, 0, full ? FULL_STEPS : SAMPLE_STEPS, consume, t, &fault));
-    if (fault.trap == BIR_TRAP_NONE)
-        return check_visits(t);
-    if (fault.trap == BIR_TRAP_STEPS && (!full || !all_points_fit(t)))
+    if (fault.trap == BIR_TRAP_WAITS) {
+        *moved |= fault.steps > 0;
+        thread->steps += fault.steps;
+        thread->pc = (uint32_t)(fault.op - plan->machine.ops.items);
         return BIR_OK;
+    }
+    if (fault.trap == BIR_TRAP_STEPS && (!full || !all_points_fit(t))) {
+        thread->ended = thread->cut = *moved = true;
+        return BIR_OK;
+    }
     bir_diag_add(plan->diags, BIR_ERROR, "check-address-mismatch", BIR_NO_OFFSET, "instruction %s: %s",
                  fault.op->inst && fault.op->inst->name ? fault.op->inst->name->text : "?", bir_trap_name(fault.trap));
     return BIR_INTERNAL;
+}
+
+static enum bir_status deadlock(struct threads *t)
+{
+    for (uint32_t i = 0; i < t->channels.count; i++) {
+        const struct channel *channel = &t->channels.items[i];
+        if (channel->taken < channel->rows.count || t->threads[channel->load->engine].ended)
+            continue;
+        bir_diag_add(t->plan->diags, BIR_ERROR, "check-branch", BIR_NO_OFFSET,
+                     "engine %s waits in %s for a value that %s does not send", bir_engine_name(channel->load->engine),
+                     channel->load->name->text, channel->save->name->text);
+        break;
+    }
+    return BIR_INTERNAL;
+}
+
+static enum bir_status run_threads(struct threads *t, bool *cut)
+{
+    for (bool busy = true, moved = true; busy; busy = moved) {
+        bool waiting = false;
+        moved = false;
+        for (int e = BIR_ENGINE_POOL; e <= BIR_ENGINE_SP; e++) {
+            if (!t->threads[e].ended)
+                BIR_TRY(run_thread(t, &t->threads[e], &moved));
+            waiting |= !t->threads[e].ended;
+            *cut |= t->threads[e].cut;
+        }
+        if (!waiting)
+            return BIR_OK;
+    }
+    return *cut ? BIR_OK : deadlock(t); /* who waits for a thread that was stopped is stopped too */
+}
+
+static enum bir_status check_visits(struct threads *t)
+{
+    for (uint32_t i = 0; i < t->odometers.count; i++) {
+        struct odometer *odometer = &t->odometers.items[i];
+        if (!is_exact(t, odometer) || odometer->has_runtime || t->threads[odometer->engine].cut)
+            continue;
+        if (odometer->guarded ? advance(t, odometer, NULL) : odometer->visits != odometer->points)
+            return visits_wrong(t, odometer, true);
+    }
+    return BIR_OK;
+}
+
+/* Engines with a program come to a barrier equally often, and what is sent is received. */
+static enum bir_status check_meetings(struct threads *t)
+{
+    static const uint8_t others[] = { BIR_ENGINE_ACTIVATION, BIR_ENGINE_PE, BIR_ENGINE_DVE, BIR_ENGINE_SP };
+    for (uint32_t i = 0; i < t->barriers.count; i++) {
+        const struct barrier *barrier = &t->barriers.items[i];
+        for (size_t k = 0; k < sizeof others; k++) {
+            if (barrier->visits[others[k]] == barrier->visits[BIR_ENGINE_POOL])
+                continue;
+            bir_diag_add(t->plan->diags, BIR_ERROR, "check-branch", BIR_NO_OFFSET,
+                         "%s is reached %" PRIu64 " times by %s, %" PRIu64 " times by %s", barrier->inst->name->text,
+                         barrier->visits[BIR_ENGINE_POOL], bir_engine_name(BIR_ENGINE_POOL), barrier->visits[others[k]],
+                         bir_engine_name(others[k]));
+            return BIR_INTERNAL;
+        }
+    }
+    for (uint32_t i = 0; i < t->channels.count; i++) {
+        const struct channel *channel = &t->channels.items[i];
+        if (channel->taken == channel->rows.count)
+            continue;
+        bir_diag_add(t->plan->diags, BIR_ERROR, "check-branch", BIR_NO_OFFSET,
+                     "%s sends %" PRIu32 " values, %s takes %" PRIu32, channel->save->name->text, channel->rows.count,
+                     channel->load->name->text, channel->taken);
+        return BIR_INTERNAL;
+    }
+    return BIR_OK;
 }
 
 enum bir_status bir_plan_threads(struct bir_plan *plan)
 {
     struct threads t = { .plan = plan };
     uint32_t number = 0;
+    bool cut = false;
     for (const struct bir_block *block = plan->input->function->body.first; block; block = block->next) {
         number++;
         if (!bir_map_get(&t.block_of_name, block->name) &&
             !bir_map_put(&t.block_of_name, plan->arena, block->name, (void *)(uintptr_t)number))
             return bir_arena_failure(plan->arena);
     }
+    BIR_TRY(find_channels(&t));
     for (int engine = BIR_ENGINE_POOL; engine <= BIR_ENGINE_SP; engine++)
-        BIR_TRY(run_engine(&t, (enum bir_engine)engine));
-    return BIR_OK;
+        BIR_TRY(decode_thread(&t, (enum bir_engine)engine));
+    plan->active = 1;
+    /* Address code stands before the branch of its predicate, and need not work where that is false. */
+    plan->machine.lanes_off = plan->input->had_guards ? UINT16_MAX : 0;
+    BIR_TRY(run_threads(&t, &cut));
+    BIR_TRY(check_visits(&t));
+    return cut ? BIR_OK : check_meetings(&t);
 }

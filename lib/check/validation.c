@@ -8,6 +8,9 @@
 #include "check/validation.h"
 
 #include "check/plan.h"
+#include "pelican/simplify.h"
+
+#define MAX_EXPRESSION_DEPTH 2048
 
 struct bir_validation {
     struct bir_arena *arena;
@@ -30,8 +33,7 @@ struct recording {
 
 /* The nest node of a region, made when missing; NULL for a function's own blocks. Owners are walked before their
  * bodies, so the parent exists. */
-static enum bir_status nest_of_region(struct bir_validation *v, const struct bir_region *region,
-                                      const struct bir_nest **out)
+static enum bir_status nest_of_region(struct bir_validation *v, const struct bir_region *region, struct bir_nest **out)
 {
     *out = NULL;
     if (!region->owner)
@@ -70,6 +72,57 @@ static bool watch_callback(void *user, struct bir_register *reg, struct bir_regi
     return r->status == BIR_OK;
 }
 
+static bool watch_expression(struct recording *r, const struct pelican_expr *e, uint32_t depth)
+{
+    bool done = true;
+    if (!e->has_runtime || depth > MAX_EXPRESSION_DEPTH)
+        return true;
+    switch ((enum pelican_kind)e->kind) {
+    case PELICAN_RUNTIME_VALUE: return watch_register(r, e->u.reg);
+    case PELICAN_MULT: return watch_expression(r, e->u.mult.operand, depth + 1);
+    case PELICAN_FLOOR_DIV:
+    case PELICAN_MODULO:
+    case PELICAN_CC_DIV: return watch_expression(r, e->u.div.numer, depth + 1);
+    case PELICAN_SUM:
+        for (uint32_t i = 0; done && i < e->u.sum.n_terms; i++)
+            done = watch_expression(r, e->u.sum.terms[i], depth + 1);
+        return done;
+    case PELICAN_AFFINE:
+        for (uint32_t i = 0; done && i < e->u.affine.n_terms; i++)
+            done = watch_expression(r, e->u.affine.terms[i].index, depth + 1);
+        return done;
+    default: return true;
+    }
+}
+
+/* The predicates of an instruction, whose registers are watched. NULL when it has none. */
+static enum bir_status record_guard(struct recording *r, const struct bir_instruction *inst,
+                                    const struct bir_guard **out)
+{
+    struct bir_arena *arena = r->validation->arena;
+    *out = NULL;
+    if (!bir_instruction_is_predicated(inst))
+        return BIR_OK;
+    struct bir_guard *guard = BIR_NEW(arena, BIR_MEM_OTHER, struct bir_guard);
+    struct bir_nest *nest;
+    if (!guard || !bir_map_put(&r->input->guards, arena, inst, guard))
+        return bir_arena_failure(arena);
+    guard->inst = inst;
+    BIR_TRY(nest_of_region(r->validation, inst->block->region, &nest));
+    guard->nest = nest;
+    BIR_TRY(bir_predicates_parse(r->input->function->module, inst, arena, &guard->predicates));
+    guard->has_runtime = guard->predicates.foreign;
+    for (uint32_t i = 0; i < guard->predicates.count; i++) {
+        const struct pelican_expr *e = guard->predicates.items[i].expr;
+        guard->has_runtime |= !pelican_range_of(e).known;
+        if (!watch_expression(r, e, 0))
+            return bir_arena_failure(arena);
+    }
+    r->input->had_guards = true;
+    *out = guard;
+    return BIR_OK;
+}
+
 /* Positions of indirection operands close up behind the scalar index operands that expansion takes away. */
 static void close_up(struct bir_operand *operands, uint32_t first, uint32_t end)
 {
@@ -88,7 +141,7 @@ static void close_up(struct bir_operand *operands, uint32_t first, uint32_t end)
     }
 }
 
-static enum bir_status record_operands(struct recording *r, struct bir_instruction *inst)
+static enum bir_status record_operands(struct recording *r, struct bir_instruction *inst, const struct bir_guard *guard)
 {
     struct bir_validation *v = r->validation;
     uint32_t first = r->operands.count;
@@ -99,10 +152,11 @@ static enum bir_status record_operands(struct recording *r, struct bir_instructi
             if (arg->kind != BIR_ARG_SYMBOLIC_AP && arg->kind != BIR_ARG_PHYSICAL_AP)
                 continue;
             struct bir_operand operand;
-            const struct bir_nest *nest;
+            struct bir_nest *nest;
             bool recorded;
             BIR_TRY(nest_of_region(v, inst->block->region, &nest));
             BIR_TRY(bir_operand_describe(&v->context, arg, at, nest, &operand, &recorded));
+            operand.guard = guard;
             if (recorded && !bir_vec_push(v->arena, &r->operands, operand))
                 return bir_arena_failure(v->arena);
             if (recorded && operand.kind == BIR_OPERAND_DYNAMIC)
@@ -142,19 +196,25 @@ static enum bir_status record_function(struct bir_validation *v, struct bir_func
     bir_walk_init(&walk, &function->body);
     for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
         unsigned flags = bir_opcode_flags(inst->opcode);
-        const struct bir_nest *nest;
+        struct bir_nest *nest;
+        const struct bir_guard *guard;
+        BIR_TRY(record_guard(&r, inst, &guard));
         if (flags & BIR_OPF_REGION) {
-            input->had_loops |= inst->opcode == BIR_OP_LOOP;
-            if (bir_instruction_region(inst))
+            input->had_loops |= inst->opcode != BIR_OP_DMA_BLOCK;
+            if (bir_instruction_region(inst)) {
                 BIR_TRY(nest_of_region(v, bir_instruction_region(inst), &nest));
+                nest->guard = guard;
+            }
             continue;
         }
-        input->had_branches |= inst->opcode == BIR_OP_COMPARE_AND_BRANCH || inst->opcode == BIR_OP_UNCONDITIONAL_BRANCH;
+        input->had_branches |= inst->opcode == BIR_OP_COMPARE_AND_BRANCH ||
+                               inst->opcode == BIR_OP_UNCONDITIONAL_BRANCH || inst->opcode == BIR_OP_BREAK ||
+                               (guard && (flags & BIR_OPF_TERMINATOR));
         if ((flags & BIR_OPF_REGISTER) && !bir_map_put(&input->code, v->arena, inst, inst))
             return bir_arena_failure(v->arena);
-        BIR_TRY(record_operands(&r, inst));
+        BIR_TRY(record_operands(&r, inst, guard));
     }
-    if (r.operands.count == 0)
+    if (r.operands.count == 0 && !input->had_guards)
         return BIR_OK;
     input->operands = r.operands.items;
     input->n_operands = r.operands.count;
@@ -186,11 +246,14 @@ uint64_t bir_validation_operand_count(const struct bir_validation *validation)
 
 /* --- run --- */
 
-static bool has_loops(const struct bir_function *function)
+/* Loops or predicates: what lower_branch leaves none of. */
+static bool is_structured(const struct bir_function *function)
 {
     BIR_EACH_BLOCK (block, &function->body) {
         BIR_EACH_INSTRUCTION (inst, block) {
             if ((bir_opcode_flags(inst->opcode) & BIR_OPF_REGION) && inst->opcode != BIR_OP_DMA_BLOCK)
+                return true;
+            if (bir_instruction_is_predicated(inst))
                 return true;
         }
     }
@@ -207,7 +270,7 @@ static enum bir_status run_function(const struct bir_plan_input *input, size_t l
     enum bir_status status =
         plan ? bir_plan_init(plan, input, &arena, options, diags, stats) : bir_arena_failure(&arena);
     if (status == BIR_OK) {
-        bool threads = input->had_loops && !has_loops(input->function);
+        bool threads = (input->had_loops || input->had_guards) && !is_structured(input->function);
         status = threads ? bir_plan_threads(plan) : bir_plan_structured(plan);
     }
     bir_arena_deinit(&arena);

@@ -13,6 +13,7 @@
  */
 #include <stdio.h>
 
+#include "bir/predicate.h"
 #include "passes/address_table.h"
 #include "passes/emit.h"
 #include "passes/fold_immediate.h"
@@ -159,10 +160,13 @@ static enum bir_status refuse_value(const struct plan *plan, struct bir_diags *d
                            (long long)value, limit);
 }
 
-/* lowering.md 8.7: 0 <= tile and 0 <= block < blocks over the domain of the loops. */
+/* lowering.md 8.7: 0 <= tile and 0 <= block < blocks over the domain of the loops. Where a predicate is false the
+ * address is not used, so nothing is known of it. */
 static enum bir_status check_domain(const struct plan *plan, struct bir_diags *diags)
 {
     int64_t blocks = plan->set->addr_table->table_entries->count;
+    if (bir_instruction_may_be_skipped(bir_argument_parent(&plan->ap->base)))
+        return BIR_OK;
     if (!plan->tile.never_runs && plan->tile.range.inf < 0)
         return refuse_value(plan, diags, "lower-tile-range", "/addrs/0", "the tile offset", plan->tile.range.inf,
                             "below 0");
@@ -188,7 +192,7 @@ static enum bir_status check_address(const struct plan *plan, struct bir_diags *
         return BIR_OK;
     int64_t partition = plan->tile.range.sup / plan->step_elems;
     int64_t column = plan->tile.range.sup < plan->step_elems ? plan->tile.range.sup : plan->step_elems - 1;
-    if (partition >= BIR_PARTITIONS)
+    if (partition >= BIR_PARTITIONS && !bir_instruction_may_be_skipped(bir_argument_parent(&plan->ap->base)))
         return refuse_value(plan, diags, "lower-partition-range", "/addrs/0", "the partition", partition, "beyond 127");
     /* below: entries are 29-bit addresses, 127 strides stay under 2^25, so only the column can overflow */
     if (column * plan->elem_bytes + plan->bias_bytes > INT32_MAX / 2)
