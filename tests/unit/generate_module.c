@@ -11,10 +11,11 @@
 
 #include "base/random.h"
 
-#define MAX_DEPTH 8
-#define MAX_SETS  5
-#define ROWS      1024    /* of the fetched tensor; 512 float32 each */
-#define BIG_ROWS  8388608 /* 16 GiB */
+#define MAX_DEPTH      8
+#define MAX_PREDICATES 40
+#define MAX_SETS       5
+#define ROWS           1024    /* of the fetched tensor; 512 float32 each */
+#define BIG_ROWS       8388608 /* 16 GiB */
 
 struct axis {
     char name[16];
@@ -32,6 +33,11 @@ struct affine { /* over the open axes */
     int64_t c, coef[MAX_DEPTH];
 };
 
+struct predicate {
+    struct affine affine;
+    bool at_least; /* affine >= 0, else == 0 */
+};
+
 struct generator {
     uint64_t random;
     const struct generate_options *options;
@@ -40,7 +46,9 @@ struct generator {
     struct bir_buf allocations; /* storages */
     struct axis axes[MAX_DEPTH];
     uint32_t depth;
-    uint64_t points; /* of the open loops */
+    uint64_t points;                             /* of the open loops */
+    struct predicate predicates[MAX_PREDICATES]; /* of the open loops, then of the instruction */
+    uint32_t n_predicates, n_outer;              /* n_outer: those of the loops */
     struct set sets[MAX_SETS];
     uint32_t n_sets, n_sb_sets;
     uint32_t n_loops, n_blocks, n_registers;
@@ -194,7 +202,7 @@ static void put_affine(struct generator *g, const struct affine *e, int64_t scal
     bir_buf_puts(&g->code, "]}");
 }
 
-/* scale * a + b, where 0 <= value <= limit. */
+/* scale * a + b, where 0 <= value <= limit; limit 0: no such range. */
 static void put_expression(struct generator *g, const struct affine *a, int64_t scale, const struct affine *b,
                            int64_t limit)
 {
@@ -204,7 +212,7 @@ static void put_expression(struct generator *g, const struct affine *a, int64_t 
         sum.coef[k] += a->coef[k] * scale;
     int64_t d = between(g, 2, 9);
     uint64_t shape = below(g, 10);
-    if (shape == 3 && g->points == 0)
+    if (shape == 3 && (g->points == 0 || limit == 0))
         shape = 4; /* an axis without values has no range that a modulo could fold by */
     switch (shape) {
     case 0:
@@ -236,7 +244,77 @@ static void put_expression(struct generator *g, const struct affine *a, int64_t 
     }
 }
 
+/* --- predicates --- */
+
+/* How many points of the open loops the predicates admit: one after the other. */
+static uint64_t admitted_points(const struct generator *g)
+{
+    uint64_t n = 0, total = g->points;
+    for (uint32_t k = 0; k < g->depth; k++)
+        total = g->axes[k].trip == 0 ? 0 : total;
+    if (g->n_predicates == 0)
+        return total;
+    for (uint64_t point = 0; point < total; point++) {
+        uint64_t rest = point;
+        int64_t value[MAX_DEPTH];
+        bool holds = true;
+        for (uint32_t k = g->depth; k-- > 0; rest /= (uint64_t)g->axes[k].trip)
+            value[k] = g->axes[k].lb + (int64_t)(rest % (uint64_t)g->axes[k].trip) * g->axes[k].stride;
+        for (uint32_t i = 0; i < g->n_predicates; i++) {
+            int64_t sum = g->predicates[i].affine.c;
+            for (uint32_t k = 0; k < g->depth; k++)
+                sum += g->predicates[i].affine.coef[k] * value[k];
+            holds = holds && (g->predicates[i].at_least ? sum >= 0 : sum == 0);
+        }
+        n += holds;
+    }
+    return n;
+}
+
+static bool add_predicate(struct generator *g, const struct affine *affine, bool at_least)
+{
+    if (g->n_predicates == MAX_PREDICATES)
+        return false;
+    g->predicates[g->n_predicates++] = (struct predicate){ *affine, at_least };
+    g->counts.predicates++;
+    return true;
+}
+
+/* One or two predicates that hold at some of the points, usually. */
+static void make_predicates(struct generator *g)
+{
+    for (uint64_t n = 1 + below(g, 2); n > 0; n--) {
+        struct affine e = make_affine(g, 12);
+        e.c -= between(g, 0, 12);
+        add_predicate(g, &e, chance(g, 85));
+    }
+}
+
+/* Those above `first`, as the key of an instruction. */
+static void put_predicates(struct generator *g, uint32_t first)
+{
+    if (first == g->n_predicates)
+        return;
+    bir_buf_puts(&g->code, ",\"predicates\":[");
+    for (uint32_t i = first; i < g->n_predicates; i++) {
+        bir_buf_printf(&g->code, "%s{\"ge\":%s,\"expr\":", i > first ? "," : "",
+                       g->predicates[i].at_least ? "true" : "false");
+        put_affine(g, &g->predicates[i].affine, 1, 0);
+        bir_buf_putc(&g->code, '}');
+    }
+    bir_buf_puts(&g->code, "]");
+}
+
 /* --- operands --- */
+
+/* The operands of an instruction, all of its predicates being known. */
+static void count_operands(struct generator *g, uint64_t operands)
+{
+    if (g->points == 0)
+        return;
+    g->counts.operands += operands;
+    g->counts.points += operands * admitted_points(g);
+}
 
 static void put_pattern(struct generator *g, int64_t step, int64_t rows, int64_t columns)
 {
@@ -245,6 +323,21 @@ static void put_pattern(struct generator *g, int64_t step, int64_t rows, int64_t
                        columns / 2, columns / 2);
     else
         bir_buf_printf(&g->code, "\"ap\":[[%" PRId64 ",%" PRId64 "],[1,%" PRId64 "]]", step, rows, columns);
+}
+
+/* A partition in [0, limit]; in a predicated instruction sometimes more, with predicates that keep it there. */
+static struct affine make_partition(struct generator *g, int64_t limit)
+{
+    if (g->n_predicates == g->n_outer || g->n_predicates + 2 > MAX_PREDICATES || !chance(g, 40))
+        return make_affine(g, limit);
+    struct affine p = make_affine(g, 2 * limit + 3), above;
+    p.c -= between(g, 0, 3);
+    for (uint32_t k = 0; k < g->depth; k++)
+        above.coef[k] = -p.coef[k];
+    above.c = limit - p.c;
+    add_predicate(g, &p, true);
+    add_predicate(g, &above, true);
+    return p;
 }
 
 static void put_symbolic(struct generator *g, const struct set *set)
@@ -258,7 +351,8 @@ static void put_symbolic(struct generator *g, const struct set *set)
     }
     int64_t row = set->row_bytes / bytes, step = chance(g, 80) ? row : between(g, 1, row);
     int64_t rows = between(g, 1, set->partitions), columns = between(g, 1, step < 64 ? step : 64);
-    struct affine p = make_affine(g, set->partitions - rows), q = make_affine(g, step - columns);
+    uint32_t predicates = g->n_predicates;
+    struct affine p = make_partition(g, set->partitions - rows), q = make_affine(g, step - columns);
     struct affine block = make_affine(g, set->blocks - 1), none = { .c = 0 };
     bool constant_zero = block.c == 0;
     for (uint32_t k = 0; k < g->depth; k++)
@@ -266,16 +360,12 @@ static void put_symbolic(struct generator *g, const struct set *set)
     bir_buf_printf(&g->code, "{\"kind\":\"symbolic_ap\",\"dtype\":\"%s\",\"memsetref\":\"%s_set\",", dtype, set->name);
     put_pattern(g, step, rows, columns);
     bir_buf_puts(&g->code, ",\"addrs\":[");
-    put_expression(g, &p, step, &q, step * set->partitions);
+    put_expression(g, &p, step, &q, g->n_predicates == predicates ? step * set->partitions : 0);
     if (!constant_zero || chance(g, 50)) {
         bir_buf_putc(&g->code, ',');
         put_expression(g, &block, 1, &none, set->blocks);
     }
     bir_buf_puts(&g->code, "]}");
-    if (g->points > 0) {
-        g->counts.operands++;
-        g->counts.points += g->points;
-    }
 }
 
 static void put_physical(struct generator *g, const struct set *set)
@@ -297,13 +387,31 @@ static const struct set *pick_set(struct generator *g, bool psum)
     return &g->sets[below(g, g->n_sb_sets)];
 }
 
-static void put_operand(struct generator *g, bool psum)
+/* 1 when it is symbolic. */
+static uint64_t put_operand(struct generator *g, bool psum)
 {
     const struct set *set = pick_set(g, psum);
-    if (chance(g, 80))
-        put_symbolic(g, set);
-    else
+    if (!chance(g, 80)) {
         put_physical(g, set);
+        return 0;
+    }
+    put_symbolic(g, set);
+    return 1;
+}
+
+static void begin_predicates(struct generator *g)
+{
+    g->n_outer = g->n_predicates;
+    if (g->options->predicates && chance(g, 35))
+        make_predicates(g);
+}
+
+/* Writes them, counts the operands that they admit, and forgets them. */
+static void end_predicates(struct generator *g, uint64_t operands)
+{
+    put_predicates(g, g->n_outer);
+    count_operands(g, operands);
+    g->n_predicates = g->n_outer;
 }
 
 /* --- instructions --- */
@@ -347,15 +455,19 @@ static void put_plain(struct generator *g)
     bir_buf_printf(&g->code, "{\"name\":\"c%" PRIu64 "\",\"opcode\":\"%s\",\"engine\":\"%s\",%s", g->counts.consumers++,
                    shape->opcode, shape->engine, shape->keys);
     put_loopnest(g);
+    begin_predicates(g);
     bir_buf_puts(&g->code, ",\"ins\":[");
+    uint64_t operands = 0;
     for (int i = 0; i < shape->inputs; i++) {
         if (i > 0)
             bir_buf_putc(&g->code, ',');
-        put_operand(g, !shape->matmult && chance(g, 30));
+        operands += put_operand(g, !shape->matmult && chance(g, 30));
     }
     bir_buf_puts(&g->code, "],\"outs\":[");
-    put_operand(g, shape->matmult || chance(g, 20));
-    bir_buf_puts(&g->code, "]}");
+    operands += put_operand(g, shape->matmult || chance(g, 20));
+    bir_buf_putc(&g->code, ']');
+    end_predicates(g, operands);
+    bir_buf_putc(&g->code, '}');
 }
 
 /* A row number: a register, an index operand, or a sum over one of them. */
@@ -424,11 +536,9 @@ static void put_dynamic(struct generator *g)
     put_physical(g, pick_set(g, false));
     bir_buf_puts(&g->code, "]");
     put_loopnest(g);
+    begin_predicates(g);
+    end_predicates(g, 1);
     bir_buf_putc(&g->code, '}');
-    if (g->points > 0) {
-        g->counts.operands++;
-        g->counts.points += g->points;
-    }
 }
 
 /* --- statements --- */
@@ -464,14 +574,20 @@ static void put_loop(struct generator *g)
 {
     struct axis *axis = &g->axes[g->depth];
     uint64_t outer_points = g->points;
+    uint32_t outer_predicates = g->n_predicates;
     make_axis(g, axis);
     bir_buf_printf(&g->code,
                    "{\"name\":\"loop%u\",\"opcode\":\"Loop\",\"engine\":\"Unassigned\",\"ins\":[],\"outs\":[],"
-                   "\"LoopAxis\":{\"lb\":%" PRId64 ",\"name\":\"%s\",\"stride\":%" PRId64 ",\"ub\":%" PRId64
-                   "},\"blocks\":[",
+                   "\"LoopAxis\":{\"lb\":%" PRId64 ",\"name\":\"%s\",\"stride\":%" PRId64 ",\"ub\":%" PRId64 "}",
                    g->n_loops, axis->lb, axis->name, axis->stride, axis->ub);
+    if (g->options->predicates && chance(g, 12) && g->n_predicates + 8 < MAX_PREDICATES)
+        make_predicates(g);
+    put_predicates(g, outer_predicates);
+    bir_buf_puts(&g->code, ",\"blocks\":[");
     g->n_loops++;
     g->depth++;
+    for (uint32_t i = 0; i < g->n_predicates; i++)
+        g->predicates[i].affine.coef[g->depth - 1] = 0;
     g->points *= (uint64_t)axis->trip;
     unsigned blocks = chance(g, 20) ? 2 : 1;
     for (unsigned b = 0; b < blocks; b++) {
@@ -487,6 +603,7 @@ static void put_loop(struct generator *g)
     bir_buf_puts(&g->code, "]}");
     g->depth--;
     g->points = outer_points;
+    g->n_predicates = outer_predicates;
 }
 
 static void put_statement(struct generator *g)

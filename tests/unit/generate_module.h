@@ -1,8 +1,8 @@
 /*
  * Random modules for tests and benchmarks: BIR-JSON with nested loops, symbolic operands on SBUF and PSUM, moving
- * operands, block tensors, foldable expressions and runtime offsets. Legal by construction: 0 <= tile and 0 <= block <
- * blocks at every point, and every partition stays below 128. The same seed and options give the same bytes on every
- * machine.
+ * operands, block tensors, foldable expressions, predicates and runtime offsets. Legal by construction: 0 <= tile and 0
+ * <= block < blocks at every point that predicates admit, and every partition stays below 128. The same seed and
+ * options give the same bytes on every machine.
  */
 #ifndef TESTS_GENERATE_MODULE_H
 #define TESTS_GENERATE_MODULE_H
@@ -18,12 +18,14 @@ struct generate_options {
     bool exact;                /* go on until there are max_instructions */
     bool dynamic;              /* runtime offsets too */
     bool empty_loops;          /* a few loops without iterations */
+    bool predicates;           /* on instructions and loops; some keep an operand inside its set */
 };
 
 struct generate_counts {
     uint64_t consumers;
     uint64_t operands; /* that address lowering replaces, outside loops without iterations */
-    uint64_t points;   /* summed over those operands */
+    uint64_t points;   /* that predicates admit, summed over those operands */
+    uint64_t predicates;
 };
 
 void generate_options_init(struct generate_options *options);

@@ -19,6 +19,10 @@ static enum bir_status observe(void *user, const struct bir_pass *pass, struct b
     struct lower_checked *l = o->l;
     if (is_pass(pass, "insert_address_tables"))
         return bir_validation_record(module, &l->arena, &l->validation);
+    if (is_pass(pass, "lower_branch")) {
+        o->options.registers = BIR_VALIDATION_REGISTERS_AUTO;
+        return bir_validation_run(l->validation, module, &o->options, &l->diags, &l->branched);
+    }
     if (is_pass(pass, "expand_inst_late")) { /* the last of the two address-lowering passes */
         o->options.registers = BIR_VALIDATION_REGISTERS_SYMBOLIC;
         return bir_validation_run(l->validation, module, &o->options, &l->diags, &l->symbolic);

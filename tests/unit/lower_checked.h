@@ -1,6 +1,6 @@
 /*
  * Lowering with its check, for tests: reads a module, runs the passes, records before the first address-lowering pass,
- * and validates before and after colouring.
+ * and validates before and after colouring, and after lower_branch.
  */
 #ifndef TESTS_LOWER_CHECKED_H
 #define TESTS_LOWER_CHECKED_H
@@ -16,6 +16,7 @@ struct lower_checked {
     struct bir_validation *validation;    /* NULL until recorded */
     struct bir_validation_stats symbolic; /* after address lowering */
     struct bir_validation_stats physical; /* after colouring */
+    struct bir_validation_stats branched; /* after lower_branch */
     struct bir_pass_stats stats;
     enum bir_status status;
 };
