@@ -73,6 +73,7 @@ struct bir_option {
     const char *name; /* "verify_each"; the command line writes "--verify-each" */
     enum bir_option_type type;
     const char *choices; /* "sample|full|off", or NULL */
+    const char *refusal; /* "not one of sample|full|off", or NULL */
     const char *default_text;
     unsigned methods; /* bit set of 1 << enum bir_method */
     const char *help;

@@ -23,47 +23,50 @@
 #define ALL       (MODULES | M(DECODE))
 #define AT(field) offsetof(struct bir_compile_options, field)
 
+/* What an option may be, and what is said when it is something else. */
+#define CHOICES(list) list, "not one of " list
+#define ANY           NULL, NULL
+
 /* Order is the order of the key and of --help; append only. */
 static const struct bir_option option_table[] = {
-    { "input_format", BIR_OPTION_CHOICE, "auto|klr|bir-json", "auto", MODULES,
+    { "input_format", BIR_OPTION_CHOICE, CHOICES("auto|klr|bir-json"), "auto", MODULES,
       "format of the input; auto looks at its first bytes", AT(format) },
-    { "arch", BIR_OPTION_CHOICE, "module|sunda|gen3|core_v4", "module", ALL,
+    { "arch", BIR_OPTION_CHOICE, CHOICES("module|sunda|gen3|core_v4"), "module", ALL,
       "target generation; module: the one the module names (.klr: gen3)", AT(arch) },
-    { "strict", BIR_OPTION_BOOL, NULL, "false", MODULES,
+    { "strict", BIR_OPTION_BOOL, ANY, "false", MODULES,
       "unknown keys, opcodes, enum names and duplicate names are errors", AT(strict) },
-    { "check", BIR_OPTION_CHOICE, "sample|full|off", "sample", LOWERING,
+    { "check", BIR_OPTION_CHOICE, CHOICES("sample|full|off"), "sample", LOWERING,
       "execute the lowered program: at corners and seeded points, at every point, or not at all", AT(check) },
-    { "verify_each", BIR_OPTION_BOOL, NULL, "false", LOWERING, "run the verifier after every pass", AT(verify_each) },
-    { "passes", BIR_OPTION_TEXT, NULL, "", LOWERING, "comma-separated passes instead of the default pipeline",
+    { "verify_each", BIR_OPTION_BOOL, ANY, "false", LOWERING, "run the verifier after every pass", AT(verify_each) },
+    { "passes", BIR_OPTION_TEXT, ANY, "", LOWERING, "comma-separated passes instead of the default pipeline",
       AT(passes) },
-    { "print_after", BIR_OPTION_TEXT, NULL, "", M(LOWER), "print the module after this pass, or after all of them",
+    { "print_after", BIR_OPTION_TEXT, ANY, "", M(LOWER), "print the module after this pass, or after all of them",
       AT(print_after) },
-    { "allocate", BIR_OPTION_CHOICE, "first-fit|best-fit", "first-fit", LOWERING,
+    { "allocate", BIR_OPTION_CHOICE, CHOICES("first-fit|best-fit"), "first-fit", LOWERING,
       "how tensors without an address are placed", AT(allocate) },
-    { "encode_format", BIR_OPTION_CHOICE, "json|text|bin", "json", M(ENCODE), "layout of the encoded result",
+    { "encode_format", BIR_OPTION_CHOICE, CHOICES("json|text|bin"), "json", M(ENCODE), "layout of the encoded result",
       AT(encode_format) },
-    { "keep_going", BIR_OPTION_BOOL, NULL, "false", M(ENCODE),
+    { "keep_going", BIR_OPTION_BOOL, ANY, "false", M(ENCODE),
       "list operands that the validators refuse instead of failing", AT(keep_going) },
-    { "faithful", BIR_OPTION_BOOL, NULL, "false", M(CONVERT), "keep presence, order and unknown keys of the input",
+    { "faithful", BIR_OPTION_BOOL, ANY, "false", M(CONVERT), "keep presence, order and unknown keys of the input",
       AT(faithful) },
-    { "indent", BIR_OPTION_INT, NULL, "0", M(LOWER) | M(ENCODE) | M(CONVERT) | REPORTS,
+    { "indent", BIR_OPTION_INT, ANY, "0", M(LOWER) | M(ENCODE) | M(CONVERT) | REPORTS,
       "spaces a level of JSON output; 0 is compact", AT(indent) },
-    { "stats", BIR_OPTION_BOOL, NULL, "false", MODULES, "count what was read, lowered, checked and encoded",
-      AT(stats) },
-    { "report", BIR_OPTION_CHOICE, "text|json", "text", REPORTS, "layout of the report", AT(report) },
-    { "fix_hints", BIR_OPTION_BOOL, NULL, "false", M(HAZARDS), "for each pair, the smallest wait that would order it",
+    { "stats", BIR_OPTION_BOOL, ANY, "false", MODULES, "count what was read, lowered, checked and encoded", AT(stats) },
+    { "report", BIR_OPTION_CHOICE, CHOICES("text|json"), "text", REPORTS, "layout of the report", AT(report) },
+    { "fix_hints", BIR_OPTION_BOOL, ANY, "false", M(HAZARDS), "for each pair, the smallest wait that would order it",
       AT(fix_hints) },
-    { "explain_pair", BIR_OPTION_TEXT, NULL, "", M(HAZARDS), "EARLIER,LATER: what orders these two instructions",
+    { "explain_pair", BIR_OPTION_TEXT, ANY, "", M(HAZARDS), "EARLIER,LATER: what orders these two instructions",
       AT(explain_pair) },
-    { "target", BIR_OPTION_TEXT, NULL, "", M(EXPLAIN) | M(INSPECT),
+    { "target", BIR_OPTION_TEXT, ANY, "", M(EXPLAIN) | M(INSPECT),
       "INSTRUCTION, or one operand of it as INSTRUCTION/ins/0; every instruction when empty", AT(target) },
-    { "slot", BIR_OPTION_TEXT, NULL, "", M(DECODE), "descriptor slot of the bytes, such as TENSOR3D; words when empty",
+    { "slot", BIR_OPTION_TEXT, ANY, "", M(DECODE), "descriptor slot of the bytes, such as TENSOR3D; words when empty",
       AT(slot) },
-    { "bytes", BIR_OPTION_CHOICE, "auto|hex|binary", "auto", M(DECODE) | M(INSPECT),
+    { "bytes", BIR_OPTION_CHOICE, CHOICES("auto|hex|binary"), "auto", M(DECODE) | M(INSPECT),
       "how the input spells bytes; auto: hex when it holds only hex digits and space", AT(bytes) },
-    { "image", BIR_OPTION_TEXT, NULL, "", M(INSPECT),
+    { "image", BIR_OPTION_TEXT, ANY, "", M(INSPECT),
       "the input is an object of this kind, such as physical_ap, or auto: an image file or its bare bytes", AT(image) },
-    { "binary", BIR_OPTION_BOOL, NULL, "false", M(INSPECT), "write image files instead of a report", AT(binary) },
+    { "binary", BIR_OPTION_BOOL, ANY, "false", M(INSPECT), "write image files instead of a report", AT(binary) },
 };
 
 #define INDENT_MAX 16
@@ -75,7 +78,7 @@ const struct bir_option *bir_option_table(size_t *count)
 }
 
 static const char *const method_names[BIR_METHOD_COUNT] = { "lower",   "encode",  "convert", "check",
-                                                            "hazards", "explain", "decode", "inspect" };
+                                                            "hazards", "explain", "decode",  "inspect" };
 
 const char *bir_method_name(enum bir_method method)
 {
@@ -134,13 +137,13 @@ static const char *set_choice(struct bir_compile_options *options, const struct 
     if (row->offset == AT(arch)) {
         enum bir_arch arch = bir_arch_from_name(value, strlen(value));
         if (strcmp(value, "module") != 0 && arch != BIR_ARCH_SUNDA && arch != BIR_ARCH_GEN3 && arch != BIR_ARCH_CORE_V4)
-            return "not one of sunda, gen3, core_v4, module";
+            return row->refusal;
         options->arch = (int)arch;
         return NULL;
     }
     int index = choice_index(row->choices, value);
     if (index < 0)
-        return "not one of its choices";
+        return row->refusal;
     if (row->offset == AT(allocate))
         options->allocate = index == 0 ? NULL : value;
     else

@@ -257,7 +257,7 @@ enum bir_status isa_parse_hex(const char *text, size_t len, uint8_t *bytes, size
             continue;
         if (digit < 0)
             return bir_fail(diags, "isa-hex", (int64_t)at,
-                            "Give hexadecimal digits; spaces and colons may stand between bytes.",
+                            "give hexadecimal digits; spaces and colons may stand between bytes",
                             "byte 0x%02x is no hexadecimal digit", (unsigned char)text[at]);
         if (high < 0) {
             high = digit;
@@ -269,7 +269,7 @@ enum bir_status isa_parse_hex(const char *text, size_t len, uint8_t *bytes, size
         high = -1;
     }
     if (high >= 0)
-        return bir_fail(diags, "isa-hex", (int64_t)len, "Every byte takes two digits.",
+        return bir_fail(diags, "isa-hex", (int64_t)len, "every byte takes two digits",
                         "odd number of hexadecimal digits");
     *n = count;
     return BIR_OK;

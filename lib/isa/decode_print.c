@@ -473,7 +473,7 @@ static enum bir_status decode_container(struct printer *p, const uint8_t *bytes,
                         "version %u and architecture %u of the file are not known", (unsigned)isa_load_le(bytes + 4, 2),
                         (unsigned)isa_load_le(bytes + 6, 2));
     if (!print_container(p, &r, arch, generation) && p->buf->status == BIR_OK)
-        return bir_fail(diags, "isa-decode-container", (int64_t)r.at, "Write the file again with encode --format bin.",
+        return bir_fail(diags, "isa-decode-container", (int64_t)r.at, "write the file again with encode --format bin",
                         "the file is cut short or malformed near byte %zu", r.at);
     return p->buf->status;
 }
@@ -494,7 +494,7 @@ enum bir_status isa_decode(const uint8_t *bytes, size_t len, const struct isa_de
     if (options->slot == ISA_SLOT_NONE) {
         if (len == 0 || len % ISA_WORD_BYTES != 0)
             return bir_fail(diags, "isa-decode-length", BIR_NO_OFFSET,
-                            "An instruction word has 64 bytes; name a --slot to decode a descriptor.",
+                            "an instruction word has 64 bytes; name a --slot to decode a descriptor",
                             "%zu bytes are no whole number of 64-byte words", len);
         print_words(&p, bytes, len, arch, generation);
         return out->status;
