@@ -295,8 +295,9 @@ static bool resolve_index(const struct access *a, enum isa_rule rule, struct ind
     index->word = start_word(&start) | ISA_ADDR4_INDIRECT;
     index->elems = bir_pattern_elems_per_partition(bir_argument_pattern(argument));
     /* IndirectCopy says itself how many of its indices are valid. */
-    if (a->inst->opcode == BIR_OP_INDIRECT_COPY)
-        index->elems = isa_prop_int(a->inst, "num_valid_indices", index->elems);
+    const struct bir_prop *valid = bir_props_find(a->inst->props, "num_valid_indices");
+    if (a->inst->opcode == BIR_OP_INDIRECT_COPY && valid && !isa_prop_number(valid, &index->elems))
+        return isa_refuse(problem, rule, "num_valid_indices changes or is known at run time only");
     return true;
 }
 

@@ -247,18 +247,26 @@ static const struct row *const rows_of[] = {
 
 #define N_OPCODES (sizeof rows_of / sizeof rows_of[0])
 
+bool isa_prop_number(const struct bir_prop *prop, int64_t *value)
+{
+    switch ((enum bir_value_type)prop->type) {
+    case BIR_VALUE_BOOL: *value = prop->u.b; return true;
+    case BIR_VALUE_INT: *value = prop->u.i; return true;
+    case BIR_VALUE_EXPR: *value = prop->u.e->u.affine.c; return pelican_is_constant(prop->u.e);
+    default: return false;
+    }
+}
+
 bool isa_prop_bool(const struct bir_instruction *inst, const char *key)
 {
-    const struct bir_prop *prop = bir_props_find(inst->props, key);
-    return prop && ((prop->type == BIR_VALUE_BOOL && prop->u.b) || (prop->type == BIR_VALUE_INT && prop->u.i != 0));
+    return isa_prop_int(inst, key, 0) != 0;
 }
 
 int64_t isa_prop_int(const struct bir_instruction *inst, const char *key, int64_t def)
 {
     const struct bir_prop *prop = bir_props_find(inst->props, key);
-    if (!prop)
-        return def;
-    return prop->type == BIR_VALUE_INT ? prop->u.i : prop->type == BIR_VALUE_BOOL ? prop->u.b : def;
+    int64_t value;
+    return prop && isa_prop_number(prop, &value) ? value : def;
 }
 
 int isa_prop_enum(const struct bir_instruction *inst, const char *key, enum bir_enum_id id, int def)

@@ -48,6 +48,8 @@ int isa_mx_scale_position(uint16_t opcode, enum bir_role role, uint32_t position
 
 /* Value of a boolean property, false when absent or not a boolean. */
 bool isa_prop_bool(const struct bir_instruction *inst, const char *key);
+/* The value of a boolean, an integer, or an expression that is constant; false for any other. */
+bool isa_prop_number(const struct bir_prop *prop, int64_t *value);
 /* An integer property; def when absent. */
 int64_t isa_prop_int(const struct bir_instruction *inst, const char *key, int64_t def);
 /* The enum value of a text property; def when absent or unknown. */

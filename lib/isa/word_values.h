@@ -17,6 +17,7 @@ struct isa_word_builder {
     enum isa_generation generation;
     struct isa_words *words;
     struct isa_word_values values;
+    bool is_unreadable; /* a property of the instruction has a value that nothing here can read: no word comes of it */
 };
 
 bool isa_word_fail(struct isa_word_builder *b, const char *reason);
@@ -35,8 +36,14 @@ bool isa_word_source_and_destination(struct isa_word_builder *b);
 bool isa_word_alu(struct isa_word_builder *b, const char *key, enum isa_value value);
 /* Whether an ALU op works on bits (choice: not, and, or, xor and the four shifts). */
 bool isa_alu_is_bitwise(int alu_op);
-/* float32 bits of a float or integer property. */
-uint32_t isa_word_float_bits(const struct bir_instruction *inst, const char *key, double def);
+/* A property of the instruction, def (or false) when it is absent. One that is there and cannot be read - an expression
+ * that is no constant, a name of another release, a number beyond 64 bits - makes the builder fail in the end. */
+int64_t isa_word_int(struct isa_word_builder *b, const char *key, int64_t def);
+bool isa_word_bool(struct isa_word_builder *b, const char *key);
+int isa_word_enum(struct isa_word_builder *b, const char *key, enum bir_enum_id id, int def);
+void isa_word_unreadable(struct isa_word_builder *b, const char *key, const struct bir_prop *prop);
+/* Its float32 bits. */
+uint32_t isa_word_float_bits(struct isa_word_builder *b, const char *key, double def);
 
 /* One function a family; each emits its words or fails with a reason. */
 bool isa_words_registers(struct isa_word_builder *b); /* RegisterMove, RegisterAlu, TensorLoad/Save, branches */

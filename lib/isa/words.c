@@ -7,6 +7,8 @@
  */
 #include "isa/words.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "isa/word_values.h"
@@ -120,6 +122,55 @@ bool isa_word_emit(struct isa_word_builder *b, uint8_t opcode)
     return true;
 }
 
+/* --- properties --- */
+
+/* The key is a name of the compiler's; the value may be anything and is not repeated. */
+void isa_word_unreadable(struct isa_word_builder *b, const char *key, const struct bir_prop *prop)
+{
+    if (b->is_unreadable)
+        return;
+    b->is_unreadable = true;
+    snprintf(b->words->text, sizeof b->words->text, "%s %s", key,
+             prop->type == BIR_VALUE_EXPR   ? "is an expression that changes or is known at run time only"
+             : prop->type == BIR_VALUE_TEXT ? "has a name that is not known"
+                                            : "has a value that no field of the word holds");
+}
+
+int64_t isa_word_int(struct isa_word_builder *b, const char *key, int64_t def)
+{
+    const struct bir_prop *prop = bir_props_find(b->inst->props, key);
+    int64_t value = def;
+    if (prop && !isa_prop_number(prop, &value)) {
+        isa_word_unreadable(b, key, prop);
+        value = def;
+    }
+    return value;
+}
+
+bool isa_word_bool(struct isa_word_builder *b, const char *key)
+{
+    return isa_word_int(b, key, 0) != 0;
+}
+
+int isa_word_enum(struct isa_word_builder *b, const char *key, enum bir_enum_id id, int def)
+{
+    const struct bir_prop *prop = bir_props_find(b->inst->props, key);
+    int value = isa_prop_enum(b->inst, key, id, INT_MIN);
+    if (prop && value == INT_MIN)
+        isa_word_unreadable(b, key, prop);
+    return value == INT_MIN ? def : value;
+}
+
+uint32_t isa_word_float_bits(struct isa_word_builder *b, const char *key, double def)
+{
+    const struct bir_prop *prop = bir_props_find(b->inst->props, key);
+    bool is_float = prop && prop->type == BIR_VALUE_FLOAT;
+    float narrow = (float)(is_float ? prop->u.f : prop ? (double)isa_word_int(b, key, 0) : def);
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    return bits;
+}
+
 /* --- helpers of the families --- */
 
 const struct isa_operand *isa_word_operand(const struct isa_word_builder *b, enum bir_role role, uint32_t i)
@@ -177,24 +228,11 @@ bool isa_alu_is_bitwise(int alu_op)
 
 bool isa_word_alu(struct isa_word_builder *b, const char *key, enum isa_value value)
 {
-    int byte = isa_alu_byte(isa_prop_enum(b->inst, key, BIR_ENUM_ALU_OP, BIR_ALU_BYPASS), b->generation);
+    int byte = isa_alu_byte(isa_word_enum(b, key, BIR_ENUM_ALU_OP, BIR_ALU_BYPASS), b->generation);
     if (byte < 0)
         return isa_word_fail(b, "the ALU op has no byte in the word");
     b->values.value[value] = (uint64_t)byte;
     return true;
-}
-
-uint32_t isa_word_float_bits(const struct bir_instruction *inst, const char *key, double def)
-{
-    const struct bir_prop *prop = bir_props_find(inst->props, key);
-    double value = !prop                           ? def
-                   : prop->type == BIR_VALUE_FLOAT ? prop->u.f
-                   : prop->type == BIR_VALUE_INT   ? (double)prop->u.i
-                                                   : def;
-    float narrow = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &narrow, sizeof bits);
-    return bits;
 }
 
 /* --- which family --- */
@@ -269,6 +307,9 @@ void isa_words_build(const struct isa_operands *operands, enum isa_generation ge
         .operands = operands, .inst = operands->inst, .generation = generation, .words = out
     };
     header_sync(&b);
-    if (!family(&b))
-        out->count = out->n_unknown = 0;
+    if (family(&b) && !b.is_unreadable)
+        return;
+    out->count = out->n_unknown = 0;
+    if (b.is_unreadable)
+        out->reason = out->text;
 }

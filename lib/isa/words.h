@@ -20,8 +20,9 @@ struct isa_operands {
 };
 
 struct isa_words {
-    uint32_t count; /* words, 0 when none: reason says why */
-    const char *reason;
+    uint32_t count;     /* words, 0 when none: reason says why */
+    const char *reason; /* may be text */
+    char text[128];
     bool needs_none; /* count is 0 because the instruction takes no word: a region, a branch that falls through */
     const char *unknown[ISA_MAX_UNKNOWN]; /* fields that no source determines: zero in the bytes */
     uint32_t n_unknown;

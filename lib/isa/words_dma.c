@@ -101,6 +101,8 @@ static void completion(struct isa_word_builder *b)
     if (!sync || sync->updates.count == 0)
         return;
     const struct bir_update *update = &sync->updates.items[0];
+    if (sync->updates.count > 1)
+        isa_word_unknown(b, "further updates of sync_info");
     if (update->props || update->semaphore < 0 || update->semaphore > UINT8_MAX || update->value < 0 ||
         update->value > UINT8_MAX) {
         isa_word_unknown(b, "semaphore and increment");
@@ -113,9 +115,13 @@ static void completion(struct isa_word_builder *b)
 bool isa_words_dma(struct isa_word_builder *b)
 {
     struct side src, dst;
-    if (isa_prop_enum(b->inst, "mode", BIR_ENUM_COPY_MODE, 0) != bir_enum_value(BIR_ENUM_COPY_MODE, "Copy", 4) &&
+    if (isa_word_enum(b, "mode", BIR_ENUM_COPY_MODE, 0) != bir_enum_value(BIR_ENUM_COPY_MODE, "Copy", 4) &&
         bir_props_find(b->inst->props, "mode"))
         return isa_word_fail(b, "only plain copies have a known layout");
+    if (isa_word_enum(b, "transpose_op", BIR_ENUM_TRANSPOSE_OPS, 0) != 0 ||
+        isa_word_enum(b, "cce_op", BIR_ENUM_ALU_OP, BIR_ALU_BYPASS) != BIR_ALU_BYPASS ||
+        bir_props_find(b->inst->props, "constants"))
+        return isa_word_fail(b, "a copy that computes or transposes has no known layout");
     if (b->operands->count[BIR_ROLE_IN] != 1 || b->operands->count[BIR_ROLE_OUT] != 1)
         return isa_word_fail(b, "only copies of one source to one destination have a known layout");
     if (!side_of(b, BIR_ROLE_IN, &src) || !side_of(b, BIR_ROLE_OUT, &dst))

@@ -4,6 +4,7 @@
  * A float32 product takes two passes over the same operands, so four words; the first zeroes the accumulator, the last
  * ends it.
  */
+#include "base/json_reader.h"
 #include "isa/word_values.h"
 
 enum { FLAG_BEGIN = 1, FLAG_END = 2 };
@@ -29,26 +30,29 @@ static uint8_t xbus_of(uint8_t group)
     return codes[group & 15];
 }
 
-/* A pair of integers of a JSON array property such as "[0,32]"; false when absent or of another shape. */
-static bool prop_pair(const struct bir_instruction *inst, const char *key, int64_t pair[2])
+/* A pair of integers of a JSON array property such as "[0,32]", as the text of the input has it. */
+static bool parse_pair(const struct bir_str *text, int64_t pair[2])
 {
-    const struct bir_prop *prop = bir_props_find(inst->props, key);
-    if (!prop || prop->type != BIR_VALUE_JSON)
-        return false;
-    const char *at = prop->u.s->text, *end = at + prop->u.s->len;
-    for (int i = 0; i < 2; i++) {
-        while (at < end && *at != '-' && (*at < '0' || *at > '9'))
-            at++;
-        bool negative = at < end && *at == '-';
-        at += negative;
-        if (at == end || *at < '0' || *at > '9')
-            return false;
-        int64_t value = 0;
-        for (; at < end && *at >= '0' && *at <= '9'; at++)
-            value = value < 1000 ? value * 10 + (*at - '0') : 1000; /* beyond any array; saturates */
-        pair[i] = negative ? -value : value;
-    }
-    return true;
+    struct bir_json_reader r;
+    struct bir_arena unused; /* numbers need none */
+    bir_arena_init(&unused, 0);
+    bir_json_reader_init(&r, text->text, text->len, 2, &unused, NULL);
+    bool good = bir_json_array_begin(&r) == BIR_OK;
+    for (int i = 0; good && i < 2; i++)
+        good = bir_json_array_next(&r) && bir_json_i64(&r, &pair[i]) == BIR_OK && pair[i] >= -1 &&
+               pair[i] <= (int64_t)ISA_PARTITIONS;
+    good = good && !bir_json_array_next(&r) && r.status == BIR_OK;
+    bir_arena_deinit(&unused);
+    return good;
+}
+
+/* False when the property is absent. */
+static bool word_pair(struct isa_word_builder *b, const char *key, int64_t pair[2])
+{
+    const struct bir_prop *prop = bir_props_find(b->inst->props, key);
+    if (prop && (prop->type != BIR_VALUE_JSON || !parse_pair(prop->u.s, pair)))
+        isa_word_unreadable(b, key, prop);
+    return prop != NULL;
 }
 
 /* Groups from tile_position and tile_size; unset ones ([-1,-1]) from where the operands start: the whole array at 0. */
@@ -57,7 +61,7 @@ static bool groups(struct isa_word_builder *b, const struct isa_operand *moving,
     int64_t at[2] = { -1, -1 }, size[2] = { -1, -1 };
     const struct isa_operand *operand[2] = { moving, dst };
     uint8_t code[2];
-    bool placed = prop_pair(b->inst, "tile_position", at) && prop_pair(b->inst, "tile_size", size);
+    bool placed = word_pair(b, "tile_position", at) && word_pair(b, "tile_size", size);
     for (int i = 0; i < 2; i++) {
         if (placed && at[i] >= 0 && size[i] > 0)
             code[i] = group_code((uint32_t)at[i], (uint32_t)size[i]);
@@ -79,10 +83,10 @@ static bool groups(struct isa_word_builder *b, const struct isa_operand *moving,
 /* psum_accumulate_flags: the key of 2.24, or the two it replaced. */
 static bool accumulate_flags(struct isa_word_builder *b, unsigned *flags)
 {
-    int64_t value = isa_prop_int(b->inst, "accumulation_flag", -1);
+    int64_t value = isa_word_int(b, "accumulation_flag", -1);
     if (value < 0)
-        value = (isa_prop_bool(b->inst, "start_tensor_calc") ? FLAG_BEGIN : 0) |
-                (isa_prop_bool(b->inst, "stop_tensor_calc") ? FLAG_END : 0);
+        value = (isa_word_bool(b, "start_tensor_calc") ? FLAG_BEGIN : 0) |
+                (isa_word_bool(b, "stop_tensor_calc") ? FLAG_END : 0);
     bool legal = b->generation == ISA_V4 ? value <= 4 || value == 6 : value <= 3;
     if (!legal)
         return isa_word_fail(b, "accumulation_flag has a value the generation does not define");
@@ -92,7 +96,7 @@ static bool accumulate_flags(struct isa_word_builder *b, unsigned *flags)
 
 static bool zero_region(struct isa_word_builder *b)
 {
-    int64_t region = isa_prop_int(b->inst, "psum_zero_region", 0);
+    int64_t region = isa_word_int(b, "psum_zero_region", 0);
     if (region < 0 || region > (b->generation == ISA_V4 ? 3 : 0))
         return isa_word_fail(b, "psum_zero_region has a value the generation does not define");
     b->values.value[ISA_VAL_ZERO_REGION] = (uint64_t)region;
@@ -104,12 +108,12 @@ static void name_unmapped(struct isa_word_builder *b)
     static const char *const numbers[] = { "replication_resolution", "replication_shift_amnt", "replication_num_rows" };
     static const char *const switches[] = { "is_transpose", "is_fmap_onezero", "is_weight_onezero" };
     for (size_t i = 0; i < 3; i++) {
-        if (isa_prop_int(b->inst, numbers[i], 0) != 0)
+        if (isa_word_int(b, numbers[i], 0) != 0)
             isa_word_unknown(b, numbers[i]);
-        if (isa_prop_bool(b->inst, switches[i]))
+        if (isa_word_bool(b, switches[i]))
             isa_word_unknown(b, switches[i]);
     }
-    if (isa_prop_enum(b->inst, "perf_mode", BIR_ENUM_MATMULT_PERF_MODE, 0) != 0)
+    if (isa_word_enum(b, "perf_mode", BIR_ENUM_MATMULT_PERF_MODE, 0) != 0)
         isa_word_unknown(b, "perf_mode");
 }
 
@@ -178,6 +182,18 @@ static void put_header(struct isa_word_builder *b, const struct header_values *h
     v[ISA_VAL_UPDATE_IDX] = last ? header->update_idx : 0;
 }
 
+/* Two bytes on v2; later generations have no place for it. */
+static bool quant_offset(struct isa_word_builder *b)
+{
+    int64_t offset = isa_word_int(b, "ifmap_quant_offset", 0);
+    if (offset < 0 || offset > UINT16_MAX)
+        return isa_word_fail(b, "ifmap_quant_offset does not fit 16 bits");
+    if (offset != 0 && b->generation != ISA_V2)
+        isa_word_unknown(b, "ifmap_quant_offset");
+    b->values.value[ISA_VAL_QUANT_OFFSET] = (uint64_t)offset;
+    return true;
+}
+
 static bool pass(struct isa_word_builder *b, const struct matmul *m, const struct header_values *header, bool first,
                  bool last)
 {
@@ -187,7 +203,8 @@ static bool pass(struct isa_word_builder *b, const struct matmul *m, const struc
     if (!load_stationary(b, m, ISA_OP_LOAD_STATIONARY))
         return false;
     put_header(b, header, false, last);
-    b->values.value[ISA_VAL_QUANT_OFFSET] = (uint64_t)isa_prop_int(b->inst, "ifmap_quant_offset", 0) & 0xFFFF;
+    if (!quant_offset(b))
+        return false;
     return multiply(b, m, ISA_OP_MATMULT, flags);
 }
 
@@ -197,7 +214,7 @@ static bool matmult(struct isa_word_builder *b)
     if (!operands_of(b, &m))
         return false;
     name_unmapped(b);
-    if (isa_prop_int(b->inst, "weights_quant_offset", 0) != 0)
+    if (isa_word_int(b, "weights_quant_offset", 0) != 0)
         isa_word_unknown(b, "weights_quant_offset");
     struct header_values header = take_header(b);
     if (m.moving->tag == TAG_FLOAT32R)

@@ -91,8 +91,8 @@ static bool register_alu(struct isa_word_builder *b)
 {
     struct flat src, dst;
     uint64_t *v = b->values.value;
-    int op = isa_prop_enum(b->inst, "op", BIR_ENUM_ALU_OP, -1);
-    bool wide = isa_prop_bool(b->inst, "is_64bit");
+    int op = isa_word_enum(b, "op", BIR_ENUM_ALU_OP, -1);
+    bool wide = isa_word_bool(b, "is_64bit");
     uint32_t width = wide ? 2 : 1;
     if (op < 0)
         return isa_word_fail(b, "the instruction has no ALU op");
@@ -152,7 +152,7 @@ static bool compare_and_branch(struct isa_word_builder *b)
     static const uint8_t negated[6] = { 4, 5, 3, 2, 0, 1 };
     struct flat src;
     uint64_t *v = b->values.value;
-    int compare = isa_prop_enum(b->inst, "comp_op", BIR_ENUM_BRANCH_COMPARE, BIR_BRANCH_UNSUPPORTED);
+    int compare = isa_word_enum(b, "comp_op", BIR_ENUM_BRANCH_COMPARE, BIR_BRANCH_UNSUPPORTED);
     if (compare >= BIR_BRANCH_UNSUPPORTED)
         return isa_word_fail(b, "the comparison has no code in the word");
     if (!flatten(b, BIR_ROLE_IN, &src))

@@ -7,7 +7,7 @@
 /* A key whose wire code no source gives: it has to be at its neutral member, else the field stays zero and is named. */
 static void expect_neutral(struct isa_word_builder *b, const char *key, enum bir_enum_id id)
 {
-    if (isa_prop_enum(b->inst, key, id, 0) != 0)
+    if (isa_word_enum(b, key, id, 0) != 0)
         isa_word_unknown(b, key);
 }
 
@@ -31,7 +31,7 @@ static bool tensor_tensor(struct isa_word_builder *b)
     if (!pair_of_tags(b, b->values.operand[ISA_VAL_SRC0]->tag, second->tag))
         return false;
     expect_neutral(b, "acc", BIR_ENUM_ACCUMULATION);
-    bool bitwise = isa_alu_is_bitwise(isa_prop_enum(b->inst, "op", BIR_ENUM_ALU_OP, BIR_ALU_BYPASS));
+    bool bitwise = isa_alu_is_bitwise(isa_word_enum(b, "op", BIR_ENUM_ALU_OP, BIR_ALU_BYPASS));
     return isa_word_emit(b, bitwise ? ISA_OP_TENSOR_TENSOR_BITWISE : ISA_OP_TENSOR_TENSOR);
 }
 
@@ -52,7 +52,7 @@ static bool copy_predicated(struct isa_word_builder *b)
         return false;
     expect_neutral(b, "accumulator_cmd", BIR_ENUM_ACCUMULATION);
     expect_neutral(b, "reduce_op", BIR_ENUM_ALU_OP);
-    if (isa_prop_bool(b->inst, "reverse_pred"))
+    if (isa_word_bool(b, "reverse_pred"))
         isa_word_unknown(b, "reverse_pred");
     bool casts = data->argument->dtype != b->values.operand[ISA_VAL_DST]->argument->dtype;
     return isa_word_emit(b, casts ? ISA_OP_CAST_PREDICATED : ISA_OP_COPY_PREDICATED);
@@ -74,16 +74,16 @@ static bool copy(struct isa_word_builder *b)
 
 static bool reduce(struct isa_word_builder *b)
 {
-    int axis = isa_prop_enum(b->inst, "axis", BIR_ENUM_AXIS_LIST, -1);
+    int axis = isa_word_enum(b, "axis", BIR_ENUM_AXIS_LIST, -1);
     if (!isa_word_source_and_destination(b) || !isa_word_alu(b, "op", ISA_VAL_OP0))
         return false;
     if (axis < 0 || axis > 3)
         return isa_word_fail(b, "only the axes X, XY, XYZ and XYZW have a code in the word");
     b->values.value[ISA_VAL_SUBDIM] = (uint64_t)axis + 2;
-    b->values.value[ISA_VAL_NEGATED] = isa_prop_bool(b->inst, "negate");
-    if (isa_prop_bool(b->inst, "apply_transpose"))
+    b->values.value[ISA_VAL_NEGATED] = isa_word_bool(b, "negate");
+    if (isa_word_bool(b, "apply_transpose"))
         isa_word_unknown(b, "apply_transpose");
-    bool bitwise = isa_alu_is_bitwise(isa_prop_enum(b->inst, "op", BIR_ENUM_ALU_OP, BIR_ALU_BYPASS));
+    bool bitwise = isa_alu_is_bitwise(isa_word_enum(b, "op", BIR_ENUM_ALU_OP, BIR_ALU_BYPASS));
     return isa_word_emit(b, bitwise ? ISA_OP_REDUCE_BITWISE : ISA_OP_REDUCE);
 }
 
@@ -112,23 +112,23 @@ static bool scalar_operand(struct isa_word_builder *b, uint32_t i, enum isa_valu
 
 static bool tensor_scalar(struct isa_word_builder *b)
 {
-    if (isa_prop_bool(b->inst, "is_scalar_tensor_tensor") || isa_prop_bool(b->inst, "is_tensor_tensor_scan"))
+    if (isa_word_bool(b, "is_scalar_tensor_tensor") || isa_word_bool(b, "is_tensor_tensor_scan"))
         return isa_word_fail(b, "no layout is known for this form of TensorScalarPtr");
     uint64_t *v = b->values.value;
-    v[ISA_VAL_IMM0] = isa_word_float_bits(b->inst, "const0", 0);
-    v[ISA_VAL_IMM1] = isa_word_float_bits(b->inst, "const1", 0);
+    v[ISA_VAL_IMM0] = isa_word_float_bits(b, "const0", 0);
+    v[ISA_VAL_IMM1] = isa_word_float_bits(b, "const1", 0);
     if (!isa_word_source_and_destination(b) || !isa_word_alu(b, "op0", ISA_VAL_OP0) ||
         !isa_word_alu(b, "op1", ISA_VAL_OP1) || !scalar_operand(b, 1, ISA_VAL_IMM0_SRC, ISA_VAL_IMM0) ||
         !scalar_operand(b, 2, ISA_VAL_IMM1_SRC, ISA_VAL_IMM1))
         return false;
-    v[ISA_VAL_REVERSE] = (uint64_t)(isa_prop_bool(b->inst, "reverse0") | isa_prop_bool(b->inst, "reverse1") << 1);
+    v[ISA_VAL_REVERSE] = (uint64_t)(isa_word_bool(b, "reverse0") | isa_word_bool(b, "reverse1") << 1);
     static const char *const unmapped[] = { "apply_transpose", "is_tensor_scalar_addr", "negate_second_output" };
     for (size_t i = 0; i < sizeof unmapped / sizeof unmapped[0]; i++)
-        if (isa_prop_bool(b->inst, unmapped[i]))
+        if (isa_word_bool(b, unmapped[i]))
             isa_word_unknown(b, unmapped[i]);
     expect_neutral(b, "acc", BIR_ENUM_ACCUMULATION);
-    bool bitwise = isa_alu_is_bitwise(isa_prop_enum(b->inst, "op0", BIR_ENUM_ALU_OP, BIR_ALU_BYPASS)) ||
-                   isa_alu_is_bitwise(isa_prop_enum(b->inst, "op1", BIR_ENUM_ALU_OP, BIR_ALU_BYPASS));
+    bool bitwise = isa_alu_is_bitwise(isa_word_enum(b, "op0", BIR_ENUM_ALU_OP, BIR_ALU_BYPASS)) ||
+                   isa_alu_is_bitwise(isa_word_enum(b, "op1", BIR_ENUM_ALU_OP, BIR_ALU_BYPASS));
     return isa_word_emit(b, bitwise ? ISA_OP_TENSOR_SCALAR_BITWISE : ISA_OP_TENSOR_SCALAR);
 }
 
@@ -139,12 +139,12 @@ static bool activation(struct isa_word_builder *b)
 {
     uint64_t *v = b->values.value;
     const struct isa_operand *bias = isa_word_operand(b, BIR_ROLE_IN, 1);
-    if (isa_prop_bool(b->inst, "is_activate2"))
+    if (isa_word_bool(b, "is_activate2"))
         return isa_word_fail(b, "no layout is known for the second form of Activation");
     if (!isa_word_source_and_destination(b))
         return false;
-    v[ISA_VAL_IMM0] = isa_word_float_bits(b->inst, "scale", 0);
-    v[ISA_VAL_IMM1] = isa_word_float_bits(b->inst, "alpha", 0);
+    v[ISA_VAL_IMM0] = isa_word_float_bits(b, "scale", 0);
+    v[ISA_VAL_IMM1] = isa_word_float_bits(b, "alpha", 0);
     if (!scalar_operand(b, 1, ISA_VAL_BIAS_SRC, ISA_VAL_BIAS) || !scalar_operand(b, 2, ISA_VAL_IMM0_SRC, ISA_VAL_IMM0))
         return false;
     v[ISA_VAL_BIAS_SRC] = v[ISA_VAL_BIAS_SRC] == SCALAR_IMMEDIATE ? BIAS_IMMEDIATE : BIAS_POINTER;
@@ -161,9 +161,9 @@ static bool memset_word(struct isa_word_builder *b)
     const struct isa_operand *dst = isa_word_operand(b, BIR_ROLE_OUT, 0);
     if (!dst)
         return isa_word_fail(b, "a source or destination has no descriptor");
-    if (isa_prop_enum(b->inst, "mode", BIR_ENUM_MEMSET_MODE, 0) != 0)
+    if (isa_word_enum(b, "mode", BIR_ENUM_MEMSET_MODE, 0) != 0)
         return isa_word_fail(b, "no layout is known for a random memset");
-    int64_t fill = isa_prop_int(b->inst, "constant", 0);
+    int64_t fill = isa_word_int(b, "constant", 0);
     if (fill < INT32_MIN || fill > UINT32_MAX || dst->elems > UINT32_MAX)
         return isa_word_fail(b, "the fill value or element count does not fit 32 bits");
     b->values.operand[ISA_VAL_DST] = dst;

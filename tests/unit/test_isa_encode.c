@@ -375,6 +375,126 @@ START_TEST(words_have_the_bytes_of_the_sheet)
 }
 END_TEST
 
+/* --- properties that no word can hold --- */
+
+static void set_property(struct bir_instruction *inst, const char *key, struct bir_prop value)
+{
+    inst->props = bir_props_with(module, inst->props, key, &value);
+    ck_assert_ptr_nonnull(inst->props);
+}
+
+static struct bir_prop json_property(const char *text)
+{
+    return (struct bir_prop){ .type = BIR_VALUE_JSON, .u.s = name_of(text) };
+}
+
+static struct bir_prop expression(const struct pelican_expr *e)
+{
+    ck_assert_ptr_nonnull(e);
+    return (struct bir_prop){ .type = BIR_VALUE_EXPR, .u.e = e };
+}
+
+static struct bir_instruction *matmult(void)
+{
+    struct bir_location *s = new_location("s", BIR_MEMORY_SB, 128, 2048),
+                        *p = new_location("p", BIR_MEMORY_PSUM, 128, 2048);
+    struct bir_instruction *inst = new_instruction(BIR_OP_MATMULT, BIR_ENGINE_PE, "m");
+    add(inst, BIR_ROLE_IN, s, PATTERN({ 1024, 128 }, { 1, 128 }), 0, BIR_DTYPE_BFLOAT16);
+    add(inst, BIR_ROLE_IN, s, PATTERN({ 1024, 128 }, { 1, 512 }), 0, BIR_DTYPE_BFLOAT16);
+    add(inst, BIR_ROLE_OUT, p, PATTERN({ 512, 128 }, { 1, 512 }), 0, BIR_DTYPE_FLOAT32);
+    return inst;
+}
+
+static struct bir_instruction *copy_of_dram(void)
+{
+    struct bir_location *s = new_location("s", BIR_MEMORY_SB, 128, 2048),
+                        *d = new_location("d", BIR_MEMORY_DRAM, 128, 2048);
+    struct bir_instruction *inst = new_instruction(BIR_OP_DMA_COPY, BIR_ENGINE_SP, "c");
+    add(inst, BIR_ROLE_IN, d, PATTERN({ 512, 128 }, { 1, 512 }), 0, BIR_DTYPE_FLOAT32);
+    add(inst, BIR_ROLE_OUT, s, PATTERN({ 512, 128 }, { 1, 512 }), 0, BIR_DTYPE_FLOAT32);
+    return inst;
+}
+
+/* The text form of the one instruction; borrowed until the next call. */
+static const char *encoded(void)
+{
+    struct isa_encode_options options = { .format = ISA_FORMAT_TEXT };
+    out.len = 0;
+    ck_assert_int_eq(isa_encode_module(module, &options, &diags, &out), BIR_OK);
+    bir_buf_putc(&out, '\0');
+    return out.data;
+}
+
+static void expect_encoded(const char *text)
+{
+    ck_assert_msg(strstr(encoded(), text) != NULL, "\"%s\" is not in:\n%s", text, out.data);
+}
+
+/* A property that cannot be read must not count as absent: the word would be another instruction's. */
+START_TEST(words_are_refused_for_what_they_cannot_say)
+{
+    static const struct {
+        const char *key, *text, *reason;
+        enum bir_value_type type;
+    } rows[] = {
+        { "accumulation_flag", "9223372036854775808", "accumulation_flag has a value", BIR_VALUE_JSON },
+        { "psum_zero_region", "[0]", "psum_zero_region has a value", BIR_VALUE_JSON },
+        { "perf_mode", "Turbo", "perf_mode has a name that is not known", BIR_VALUE_TEXT },
+        { "tile_position", "[0]", "tile_position has a value", BIR_VALUE_JSON },
+        { "tile_position", "[0,4294967296]", "tile_position has a value", BIR_VALUE_JSON },
+        { "tile_position", "[{\"c\":32},0]", "tile_position has a value", BIR_VALUE_JSON },
+        { "tile_position", "[0,32,64]", "tile_position has a value", BIR_VALUE_JSON },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        setup(BIR_ARCH_GEN3);
+        struct bir_instruction *inst = matmult();
+        struct bir_prop value = json_property(rows[i].text);
+        value.type = rows[i].type;
+        set_property(inst, rows[i].key, value);
+        char reason[160];
+        snprintf(reason, sizeof reason, "word     none: %s", rows[i].reason);
+        expect_encoded(reason);
+        teardown();
+    }
+    setup(BIR_ARCH_GEN3);
+    struct bir_instruction *inst = matmult();
+    struct pelican_axis *axis = pelican_axis_new(&module->expressions, name_of("k"), 0, 4, 1);
+    set_property(inst, "accumulation_flag", expression(pelican_affine_iv(&module->expressions, axis)));
+    expect_encoded("word     none: accumulation_flag is an expression");
+    set_property(inst, "accumulation_flag", expression(pelican_constant(&module->expressions, 3)));
+    struct bir_buf by_expression;
+    bir_buf_init(&by_expression, 0);
+    bir_buf_puts(&by_expression, encoded());
+    bir_buf_putc(&by_expression, '\0');
+    set_property(inst, "accumulation_flag", (struct bir_prop){ .type = BIR_VALUE_INT, .u.i = 3 });
+    ck_assert_str_eq(encoded(), by_expression.data);
+    bir_buf_deinit(&by_expression);
+    set_property(inst, "ifmap_quant_offset", (struct bir_prop){ .type = BIR_VALUE_INT, .u.i = 65536 });
+    expect_encoded("word     none: ifmap_quant_offset does not fit 16 bits");
+    set_property(inst, "ifmap_quant_offset", (struct bir_prop){ .type = BIR_VALUE_INT, .u.i = 1 });
+    expect_encoded("zero because no source says: ifmap_quant_offset");
+    teardown();
+}
+END_TEST
+
+START_TEST(copies_that_compute_have_no_word)
+{
+    static const struct {
+        const char *key, *value;
+    } rows[] = { { "cce_op", "add" }, { "transpose_op", "WZXY" }, { "constants", NULL } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        setup(BIR_ARCH_GEN3);
+        struct bir_instruction *inst = copy_of_dram();
+        ck_assert_ptr_null(strstr(encoded(), "word     none"));
+        set_property(inst, rows[i].key,
+                     rows[i].value ? (struct bir_prop){ .type = BIR_VALUE_TEXT, .u.s = name_of(rows[i].value) }
+                                   : json_property("[1.0]"));
+        expect_encoded("word     none: a copy that computes or transposes has no known layout");
+        teardown();
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -389,6 +509,8 @@ int main(void)
         explanations_tell_every_step,
         running_out_of_memory_is_an_ordinary_error,
         words_have_the_bytes_of_the_sheet,
+        words_are_refused_for_what_they_cannot_say,
+        copies_that_compute_have_no_word,
     };
     return UNIT_RUN("isa_encode", tests);
 }
