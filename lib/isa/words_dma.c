@@ -24,6 +24,8 @@ static bool byte_dims(struct isa_word_builder *b, const struct bir_physical_ap *
     int64_t es = bir_dtype_bytes(access->base.dtype);
     enum bir_memory_type memory = bir_argument_memory(&access->base);
     *n = 0;
+    if (es == 0)
+        return isa_word_fail(b, "the type of a side is not known");
     if (access->pattern->rank > MAX_DIMS)
         return isa_word_fail(b, "the pattern has too many dimensions");
     for (uint32_t i = 0; i < access->pattern->rank; i++) {
