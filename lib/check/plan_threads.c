@@ -5,8 +5,8 @@
  * The loops as they were recorded say which points an operand must be met at, and in which order: an odometer for each
  * site runs over its loops in step with the thread, past the points where a predicate is false. A wrong counter, bound
  * or branch therefore shows as a wrong address or as a wrong number of visits. A predicated instruction without such an
- * operand has an odometer all the same. Where a predicate depends on a register, the thread may be at any later point
- * where it holds and the address agrees. All lanes do the same.
+ * operand has an odometer all the same. Where a predicate or an inner trip count depends on a register, the thread may
+ * be at any point from the last on where predicates hold and the address agrees. All lanes do the same.
  *
  * Engines pass values to each other through tensors: a load with an edge to a save of another engine takes, the n-th
  * time, what the save wrote the n-th time. The threads run in turns, each until it waits for a value that is not there
@@ -37,6 +37,7 @@ struct odometer {
     uint64_t points; /* in one turn over the domain; UINT64_MAX when there are more */
     bool counted;    /* no loop of unknown trip count is around */
     bool guarded, has_runtime;
+    bool repeats;   /* a loop of unknown trip count is inside one with an axis: points may come several times */
     uint8_t engine; /* whose thread it is in */
 };
 
@@ -116,7 +117,9 @@ static enum bir_status add_odometer(struct threads *t, const struct bir_instruct
     odometer.guarded = guard != NULL;
     odometer.has_runtime = guard && guard->has_runtime;
     for (; nest; nest = nest->parent) {
-        odometer.counted &= nest->axis != NULL || nest->loop->opcode == BIR_OP_DMA_BLOCK;
+        bool known = nest->axis != NULL || nest->loop->opcode == BIR_OP_DMA_BLOCK;
+        odometer.repeats |= nest->axis && !odometer.counted;
+        odometer.counted &= known;
         odometer.guarded |= nest->guard != NULL;
         odometer.has_runtime |= nest->guard && nest->guard->has_runtime;
         uint64_t trip = nest->axis ? (uint64_t)pelican_axis_trip_count(nest->axis) : 1;
@@ -381,15 +384,17 @@ static void set_axes(struct bir_plan *plan, const struct bir_nest *nest, uint64_
 static bool advance(struct threads *t, struct odometer *odometer, const struct bir_plan_site *site)
 {
     struct bir_plan *plan = t->plan;
-    if (!odometer->guarded) {
+    bool open = site && (odometer->has_runtime || odometer->repeats);
+    uint64_t end = odometer->points < MAX_GUARDED_POINTS ? odometer->points : MAX_GUARDED_POINTS;
+    if (!odometer->guarded && !open) {
         set_axes(plan, odometer->nest, odometer->next++);
         return true;
     }
-    uint64_t end = odometer->points < MAX_GUARDED_POINTS ? odometer->points : MAX_GUARDED_POINTS;
+    if (odometer->repeats && odometer->next > 0)
+        odometer->next--;
     while (odometer->next < end) {
         set_axes(plan, odometer->nest, odometer->next++);
-        if (bir_guards_hold(plan, odometer->nest, odometer->guard) &&
-            (!odometer->has_runtime || !site || bir_plan_agrees(plan, site)))
+        if (bir_guards_hold(plan, odometer->nest, odometer->guard) && (!open || bir_plan_agrees(plan, site)))
             return true;
     }
     return false;
@@ -428,9 +433,12 @@ static enum bir_status visit(struct threads *t, const struct event *event)
     if (!advance(t, odometer, site)) {
         if (is_exact(t, odometer))
             return visits_wrong(t, odometer, false);
-        odometer->next = 0; /* the next turn, or a point before the last */
-        if (!advance(t, odometer, site))
-            return BIR_OK;
+        odometer->next = 0; /* the next turn */
+        if (!advance(t, odometer, site) && odometer->guarded) {
+            if (site)
+                BIR_TRY(bir_plan_compare(t->plan, site)); /* a wrong address says more */
+            return visits_wrong(t, odometer, false);
+        }
     }
     return site ? bir_plan_compare(t->plan, site) : BIR_OK;
 }
@@ -480,6 +488,7 @@ static enum bir_status run_thread(struct threads *t, struct thread *thread, bool
     }
     if (fault.trap == BIR_TRAP_STEPS && (!full || !all_points_fit(t))) {
         thread->ended = thread->cut = *moved = true;
+        plan->stats->unfinished++;
         return BIR_OK;
     }
     bir_diag_add(plan->diags, BIR_ERROR, "check-address-mismatch", BIR_NO_OFFSET, "instruction %s: %s",

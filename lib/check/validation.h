@@ -36,6 +36,7 @@ struct bir_validation_stats {
     uint64_t operands;    /* checked */
     uint64_t points;      /* summed over the operands */
     uint64_t not_lowered; /* recorded operands that no pass has replaced */
+    uint64_t unfinished;  /* threads of branches that were stopped after too many steps, so seen in part */
 };
 
 struct bir_validation;

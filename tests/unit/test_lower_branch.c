@@ -17,6 +17,9 @@ static const char *const samples[] = {
     "lower/two_loops",  "lower/simplified",         "lower/dead_loop",           "lower/loop_sb_stationary",
     "expand/gather",    "expand/scalar_register",   "expand/scalar_index",       "expand/scalar_register_64",
     "expand/dense_ids", "expand/sum_and_constants", "expand/wide_static_offset", "expand/common_subexpression",
+    "branched/dynamic_for_two", "branched/dynamic_for_down", "branched/do_while_two", "branched/do_while_crossed",
+    "branched/tail_tile", "branched/predicated_loops", "branched/register_predicate",
+    "branched/predicated_register_code", "branched/break",
 };
 
 static const char *const tails[] = {
