@@ -81,8 +81,9 @@ enum bir_status bir_target_fail(const struct bir_target *target, const char *cod
     for (struct bir_queue *queue = module->queues; queue; queue = queue->next)
         look_around(target, &queue->body, &near, &operands);
     if (operands != SIZE_MAX)
-        return bir_fail(diags, code, BIR_NO_OFFSET, "operands are counted from 0", "%.*s has %zu operands in %s",
-                        (int)target->name_len, target->name, operands, bir_role_name((enum bir_role)target->role));
+        return bir_fail(diags, code, BIR_NO_OFFSET, "operands are counted from 0",
+                        "there is no %s: %.*s has %zu operand%s in %s", target->name, (int)target->name_len,
+                        target->name, operands, operands == 1 ? "" : "s", bir_role_name((enum bir_role)target->role));
     const char *hint = bir_near_hint(&near, diags->arena, "name an instruction, or an operand as INSTRUCTION/ins/0");
     if (!hint)
         return bir_arena_failure(diags->arena);

@@ -75,6 +75,7 @@ static enum bir_status analyse_steps(struct hazard_analysis *h)
 {
     BIR_TRY(hazard_program_build(h));
     h->n_executions += h->n_execs;
+    h->n_syncs += h->waiters.count + h->raw_updates.count;
     hazard_explain_names(h);
     if (h->edges_unknown)
         return BIR_OK;
@@ -119,11 +120,22 @@ static enum bir_status analyse_functions(struct hazard_analysis *h)
     return BIR_OK;
 }
 
+/* A kernel, or a dump from before lower_sync, has no semaphores yet: what it lacks is not one wait. */
+static void warn_of_no_semaphores(struct hazard_analysis *h)
+{
+    if (h->pairs.count == 0 || h->n_syncs > 0)
+        return;
+    struct bir_diag *diag = bir_diag_add(h->diags, BIR_WARNING, "hazard-no-semaphores", BIR_NO_OFFSET,
+                                         "nothing in the module waits for a semaphore or updates one");
+    diag->hint = "take the dump after lower_sync; before it, whatever two engines share is a race";
+}
+
 static enum bir_status finish(struct hazard_analysis *h, struct bir_hazard_report **out)
 {
     struct bir_hazard_report *report = BIR_NEW(h->arena, BIR_MEM_OTHER, struct bir_hazard_report);
     if (!report)
         return hazard_memory(h);
+    warn_of_no_semaphores(h);
     *report = (struct bir_hazard_report){
         .verdict = h->verdict,
         .pairs = h->pairs.items,

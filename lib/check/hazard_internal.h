@@ -193,6 +193,7 @@ struct hazard_analysis {
     bool is_spent;              /* n_met has reached hazard_pairs_limit: no further pair is looked for */
     bool doubts_spent;          /* n_doubtful has: nor one through an inexact footprint */
     uint64_t n_executions, n_accesses;
+    uint64_t n_syncs; /* waits and updates */
     enum bir_hazard_verdict verdict;
 
     /* function in the making */

@@ -61,7 +61,10 @@ class Hazards(Place):
         self.assertIn(names[-1].encode(), text)
         self.expect(2, 'hazards', f'--explain={names[0]}', CLEAN)
         self.expect(2, 'hazards', '--explain', CLEAN)
-        self.assertIn(b'no function has', self.expect(0, 'hazards', f'--explain={names[0]},no-such', CLEAN).stdout)
+        unknown = self.expect(1, 'hazards', f'--explain={names[0]},{names[-1]}x', CLEAN)
+        self.assertIn(f'"{names[-1]}x"'.encode(), unknown.stderr)
+        self.assertIn(f'did you mean {names[-1]}'.encode(), unknown.stderr)
+        self.assertEqual(unknown.stdout, b'')
 
     def test_a_directory(self):
         """Every module of the vectors in one run, against its expected report."""

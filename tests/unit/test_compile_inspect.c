@@ -201,8 +201,9 @@ START_TEST(targets_name_instructions_or_operands)
     static const struct {
         const char *target, *message, *hint;
     } misses[] = {
-        { "i0/ins/2", "i0 has 2 operands in ins", "operands are counted from 0" },
-        { "i0/indirection_ins/0", "i0 has 0 operands in indirection_ins", "operands are counted from 0" },
+        { "i0/ins/2", "there is no i0/ins/2: i0 has 2 operands in ins", "operands are counted from 0" },
+        { "i0/indirection_ins/0", "there is no i0/indirection_ins/0: i0 has 0 operands in indirection_ins",
+          "operands are counted from 0" },
         { "io", "nothing in the module is called io", "did you mean i0" },
         { "no_such", "nothing in the module is called no_such", "name an instruction" },
     };

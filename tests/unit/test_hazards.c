@@ -234,6 +234,24 @@ START_TEST(doubt_is_a_diagnostic_at_the_operand)
 }
 END_TEST
 
+START_TEST(modules_from_before_lower_sync_are_told)
+{
+    struct outcome o;
+    const struct bir_hazard_options options = { 0 };
+    analyse_vector(&o, "fp_last_column", &options);
+    ck_assert_uint_eq(o.diags.count, 1);
+    ck_assert_str_eq(o.diags.first->code, "hazard-no-semaphores");
+    ck_assert_int_eq(o.diags.first->severity, BIR_WARNING);
+    outcome_free(&o);
+    static const char *const quiet[] = { "dma_without_wait", "both_only_read", "wait_never" };
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
+        analyse_vector(&o, quiet[i], &options);
+        ck_assert_uint_eq(o.diags.count, 0);
+        outcome_free(&o);
+    }
+}
+END_TEST
+
 START_TEST(lists_are_cut_with_a_reason)
 {
     struct outcome o;
@@ -395,6 +413,7 @@ int main(void)
         explanation_is_the_chain_of_waits,
         doubt_is_a_diagnostic_at_the_operand,
         explanation_of_a_name_that_nothing_has_fails,
+        modules_from_before_lower_sync_are_told,
         lists_are_cut_with_a_reason,
         a_crowd_without_order_is_not_met_pair_by_pair,
         doubts_do_not_use_up_the_findings,
