@@ -37,15 +37,20 @@ static void fail(struct work *work, enum cli_exit status, const char *fmt, ...)
 
 /* --- input --- */
 
+#define READ_BYTES 65536u
+
+/* No more than the compiler takes: a device or a pipe may never end. */
 static void read_all(struct work *work, int fd)
 {
+    struct bir_compile_limits limits;
+    bir_compile_limits_init(&limits);
     struct bir_buf buf;
-    bir_buf_init(&buf, 0);
+    bir_buf_init(&buf, limits.input_bytes + READ_BYTES);
     struct stat st;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
         bir_buf_reserve(&buf, (size_t)st.st_size + 1);
     ssize_t n = 1;
-    while (n != 0 && bir_buf_reserve(&buf, 65536)) {
+    while (n != 0 && bir_buf_reserve(&buf, READ_BYTES)) {
         n = read(fd, buf.data + buf.len, buf.capacity - buf.len);
         if (n < 0 && errno == EINTR)
             continue;
@@ -54,11 +59,15 @@ static void read_all(struct work *work, int fd)
         buf.len += (size_t)n;
     }
     int failure = errno;
+    bool too_long = buf.status == BIR_LIMIT;
     bool whole = n == 0 && buf.status == BIR_OK;
     work->input = whole ? bir_buf_steal(&buf, &work->input_len) : NULL;
     bir_buf_deinit(&buf);
     if (n < 0)
         fail(work, CLI_USAGE, "cannot read %s: %s", work->name, strerror(failure));
+    else if (too_long)
+        fail(work, CLI_INPUT, "%s is longer than %zu bytes, the limit of the compiler", work->name,
+             limits.input_bytes);
     else if (!work->input)
         fail(work, CLI_INTERNAL, "there is no memory for %s", work->name);
 }

@@ -74,6 +74,15 @@ class InProcess(Place):
         bad.write_bytes(b'{\n  "functions": 7\n}')
         self.assertTrue(self.expect(1, 'check', bad).stdout.startswith(str(bad).encode() + b':2:'))
 
+    def test_input_without_end(self):
+        """Neither a device nor a sparse file is read beyond what the compiler takes."""
+        huge = self.directory / 'huge'
+        with open(huge, 'wb') as file:
+            file.truncate(1 << 42)
+        for path in ('/dev/zero', huge):
+            result = self.expect(1, 'check', path)
+            self.assertIn(b'limit of the compiler', result.stderr)
+
     def test_usage(self):
         for arguments in ([], ['nonsense'], ['lower', '--nonsense', GOOD], ['lower', GOOD, GOOD], ['lower', '--check=maybe', GOOD],
                           ['lower', '--indent=x', GOOD], ['lower', '--indent=99', GOOD], ['lower', '--indent'],
