@@ -17,8 +17,8 @@
  * A Loop that never runs is skipped by an unconditional branch per engine, one that runs at all is entered without a
  * test. A DynamicForLoop tests at its entry too, against a limit register; a DoWhile repeats while its register is not
  * 0. Limit and condition are in a register of one engine; the others get copies (lower_branch_share.c): of the limit
- * before the loop, of the condition in each latch. A Break becomes a branch to the join. Predicates: see
- * lower_branch_guard.c.
+ * before the loop, of the condition in each latch, so that engine goes round a DoWhile in any case. A Break becomes a
+ * branch to the join. Predicates: see lower_branch_guard.c.
  */
 #include "passes/lower_branch.h"
 
@@ -91,7 +91,7 @@ static enum bir_status survey_loop(struct bir_branching *b, struct bir_instructi
 {
     const struct bir_register *steering = steering_register(inst);
     uintptr_t own = (uintptr_t)bir_map_get(&b->engines, inst) | 1;
-    if (steering && bir_engine_is_concrete(steering->engine))
+    if (steering && inst->opcode == BIR_OP_DO_WHILE && bir_engine_is_concrete(steering->engine))
         own |= (uintptr_t)1 << steering->engine;
     if (inst->block->region->owner && !bir_map_put(&b->nested, b->context->scratch, inst, inst))
         return bir_arena_failure(b->context->scratch);
