@@ -156,7 +156,10 @@ enum bir_status bir_explain(const struct bir_module *module, const char *target,
     struct explanation what = { .target = bir_target_parse(target) };
     if (!isa_generation_of(module->arch, &what.generation))
         return bir_fail(diags, "explain-arch", BIR_NO_OFFSET, "give a target generation with the option arch",
-                        "no descriptors are known for architecture %s", bir_arch_name(module->arch));
+                        "no descriptors are known for architecture %s",
+                        module->arch != BIR_ARCH_NONE ? bir_arch_name(module->arch)
+                        : module->arch_text           ? module->arch_text->text
+                                                      : "none");
     struct bir_json_writer w;
     uint64_t found = 0;
     if (json) {

@@ -376,6 +376,12 @@ class Explain(Place):
         self.assertEqual(self.expect(0, 'explain', '--format=json', '-', 'act0', input=LOOP.read_bytes()).stdout,
                          self.expect(0, 'explain', '--format=json', LOOP, 'act0').stdout)
 
+    def test_unknown_architecture_is_named(self):
+        module = json.loads(LOOP.read_text())
+        module['arch'] = 'gen9'
+        result = self.expect(1, 'explain', '-', input=json.dumps(module).encode())
+        self.assertIn(b'architecture gen9', result.stderr)
+
     def test_unknown_target(self):
         for target in ('nothing', 'act0/ins/9', 'act0/nothing/0', '/ins/0'):
             result = self.expect(1, 'explain', LOOP, target)
