@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "daemon/host.h"
 #include "proto/failure.h"
 
 enum kind { KIND_TEXT, KIND_CHOICE, KIND_NUMBER, KIND_FLAG };
@@ -83,12 +83,9 @@ void roostd_options_init(struct roostd_options *options)
     *options = (struct roostd_options){ .peers = "user", .log_level = "info", .drain_timeout_ms = 10000 };
     proto_limits_init(&options->limits);
     bir_compile_limits_init(&options->compile);
-    long pages = sysconf(_SC_PHYS_PAGES);
-    long page_bytes = sysconf(_SC_PAGESIZE);
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t memory = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
-    options->cache_bytes = memory / CACHE_SHARE > CACHE_MOST_BYTES ? CACHE_MOST_BYTES : memory / CACHE_SHARE;
-    options->threads = processors < 1 ? 1 : processors > 1024 ? 1024 : (uint64_t)processors;
+    uint64_t share = host_memory_bytes() / CACHE_SHARE, processors = host_processors();
+    options->cache_bytes = share > CACHE_MOST_BYTES ? CACHE_MOST_BYTES : share;
+    options->threads = processors > 1024 ? 1024 : processors;
 }
 
 static uint64_t read_number(const struct roostd_options *options, const struct row *row)
@@ -226,9 +223,10 @@ static void put_default(const struct roostd_options *options, const struct row *
     const char *text;
     const char *field = (const char *)options + row->offset;
     if (row->offset == offsetof(struct roostd_options, threads)) {
-        bir_buf_puts(out, " (default: one a processor)");
+        bir_buf_puts(out, " (default: one a processor that the daemon may use)");
     } else if (row->offset == offsetof(struct roostd_options, cache_bytes)) {
-        bir_buf_puts(out, " (default: a quarter of the memory, at most 2G)");
+        bir_buf_puts(out,
+                     " (default: a quarter of the memory that the machine and its control group allow, at most 2G)");
     } else if (row->kind == KIND_NUMBER && row->smallest <= read_number(options, row)) {
         bir_buf_printf(out, " (default: %llu)", (unsigned long long)read_number(options, row));
     } else if (row->kind == KIND_CHOICE) {
