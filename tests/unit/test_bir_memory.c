@@ -90,5 +90,6 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = { half_of_the_text, the_same_for_each, a_million };
-    return unit_run("bir_memory", tests, HAS_RED_ZONES ? 0 : sizeof tests / sizeof *tests);
+    /* a million instructions are 600 MB of text to make, read and write */
+    return unit_run_within(240, "bir_memory", tests, HAS_RED_ZONES ? 0 : sizeof tests / sizeof *tests);
 }

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* main() of a test program: runs the tests of the list as one suite. */
-static inline int unit_run(const char *noun, const TTest *const *tests, size_t count)
+/* main() of a test program: runs the tests of the list as one suite, each within so many seconds. */
+static inline int unit_run_within(double seconds, const char *noun, const TTest *const *tests, size_t count)
 {
     Suite *suite = suite_create(noun);
     TCase *cases = tcase_create(noun);
-    tcase_set_timeout(cases, 60);
+    tcase_set_timeout(cases, seconds);
     for (size_t i = 0; i < count; i++)
         tcase_add_test(cases, tests[i]);
     suite_add_tcase(suite, cases);
@@ -20,6 +20,11 @@ static inline int unit_run(const char *noun, const TTest *const *tests, size_t c
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static inline int unit_run(const char *noun, const TTest *const *tests, size_t count)
+{
+    return unit_run_within(60, noun, tests, count);
 }
 
 #define UNIT_RUN(noun, tests) unit_run((noun), (tests), sizeof(tests) / sizeof((tests)[0]))
