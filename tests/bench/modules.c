@@ -4,13 +4,20 @@
  */
 #include "modules.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { TENSORS_MAX = 64, PER_LOOP = 8 };
+enum {
+    TENSORS_MAX = 64,
+    PER_LOOP = 8,
+    NEST_REPEATED = 32, /* of the loops of a nest one in so many is run through more than once */
+    NEST_MAX = 100,     /* beyond it JSON nests deeper than readers allow */
+};
 
 static FILE *out;
 
 static long tensors = TENSORS_MAX; /* fewer in small modules */
+static bool has_registers;         /* a fourth of the instructions have one, each its own */
 
 static void set(const char *name, const char *kind, const char *type, long addr, int blocks, const char *dtype)
 {
@@ -56,10 +63,22 @@ static void dependencies(long n)
         fprintf(out, "\"dependencies\":[[\"inst.%ld\",\"Flow\"]],", n - 1);
 }
 
+static void register_instruction(long n)
+{
+    dependencies(n);
+    fprintf(out,
+            "\"engine\":\"DVE\",\"engine_id\":0,\"ins\":[{\"dtype\":\"int32\",\"kind\":\"imm_value\",\"value\":%ld}],",
+            n);
+    header_end(n, "RegisterMove");
+    fprintf(out, "\"outs\":[{\"dtype\":\"int32\",\"kind\":\"register_access\",\"regref\":\"r%ld\"}],", n);
+}
+
 static void static_instruction(long n)
 {
     fprintf(out, "%s{", n ? "," : "");
-    if (n % 4 == 0 || n % 4 == 3) {
+    if (has_registers && n % 4 == 1) {
+        register_instruction(n);
+    } else if (n % 4 == 0 || n % 4 == 3) {
         fprintf(out, "\"debug\":{\"filename\":\"kernels/bench.py\",\"lineno\":%ld},", n % 97);
         dependencies(n);
         fprintf(out, "\"dge_type\":\"HWDGE\",\"engine\":\"SP\",\"engine_id\":0,\"ins\":[");
@@ -103,16 +122,18 @@ static void static_instruction(long n)
 static void static_module(long count)
 {
     fprintf(out, "{\"arch\":\"gen3\",\"functions\":[{\"allocations\":[");
-    for (int i = 0; i < tensors; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "t%d", i);
-        set(name, "Internal", "SB", i * 1024L, 1, "float32");
+    for (long i = 0; i < tensors; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "t%ld", i);
+        set(name, "Internal", "SB", i % TENSORS_MAX * 1024L, 1, "float32");
         fprintf(out, ",");
-        snprintf(name, sizeof(name), "d%d", i);
+        snprintf(name, sizeof(name), "d%ld", i);
         set(name, "ExternalInput", "DRAM", 0, 1, "float32");
         if (i + 1 < tensors)
             fprintf(out, ",");
     }
+    for (long n = 1; has_registers && n < count; n += 4)
+        fprintf(out, ",{\"Skind\":\"register\",\"dtype\":\"int32\",\"name\":\"r%ld\"}", n);
     fprintf(out, "],\"attributes\":[],\"blocks\":[{\"instructions\":[");
     for (long n = 0; n < count; n++)
         static_instruction(n);
@@ -139,24 +160,28 @@ static void iv_term(const char *axis, long loop, long coef)
     fprintf(out, "{\"coeff\":%ld,\"idx\":{\"axis\":\"%s%ld\",\"kind\":\"AffIVKind\"}}", coef, axis, loop);
 }
 
-static void loop_instruction(long k, long loop)
+/* An Activation with one symbolic input, in three parts: up to the expressions of its address, from behind their terms
+ * up to the names of its loops, and from there. */
+static void activation_open(void)
 {
     fprintf(out,
             "{\"acc\":\"Idle\",\"alpha\":0.0,\"engine\":\"Activation\",\"engine_id\":0,\"func\":\"Copy\",\"ins\":[{"
             "\"access_shape\":[32,64],\"addrs\":[");
-    fprintf(out, "{\"c\":%ld,\"kind\":\"AffExprKind\",\"terms\":[", tile_constant(k));
-    iv_term("i", loop, tile_i(k));
-    fprintf(out, ",");
-    iv_term("j", loop, tile_j);
-    fprintf(out, "]},{\"c\":0,\"kind\":\"AffExprKind\",\"terms\":[");
-    iv_term("i", loop, 1);
+}
+
+static void activation_input(long k)
+{
     fprintf(out,
             "]}],\"ap\":[[512,32],[1,64]],\"dtype\":\"bfloat16\",\"kind\":\"symbolic_ap\",\"memsetref\":\"x%ld_set\"}],"
-            "\"loopnest\":[\"i%ld\",\"j%ld\"],",
-            k % tensors, loop, loop);
+            "\"loopnest\":[",
+            k % tensors);
+}
+
+static void activation_close(long k)
+{
     fprintf(
         out,
-        "\"name\":\"act%ld\",\"op0\":\"bypass\",\"op1\":\"bypass\",\"opcode\":\"Activation\",\"optin_passes\":[],"
+        "],\"name\":\"act%ld\",\"op0\":\"bypass\",\"op1\":\"bypass\",\"opcode\":\"Activation\",\"optin_passes\":[],"
         "\"origin\":\"Internal\",\"outs\":[{"
         "\"ap\":[[64,32],[1,64]],\"dtype\":\"bfloat16\",\"kind\":\"physical_ap\",\"memref\":\"y\",\"memsetref\":\"y_"
         "set\",\"offset\":0}],"
@@ -164,10 +189,24 @@ static void loop_instruction(long k, long loop)
         k);
 }
 
-static void loop_open(const char *axis, long loop)
+static void loop_instruction(long k, long loop)
 {
-    fprintf(out, "{\"LoopAxis\":{\"lb\":0,\"name\":\"%s%ld\",\"stride\":1,\"ub\":4},\"blocks\":[{\"instructions\":[",
-            axis, loop);
+    activation_open();
+    fprintf(out, "{\"c\":%ld,\"kind\":\"AffExprKind\",\"terms\":[", tile_constant(k));
+    iv_term("i", loop, tile_i(k));
+    fprintf(out, ",");
+    iv_term("j", loop, tile_j);
+    fprintf(out, "]},{\"c\":0,\"kind\":\"AffExprKind\",\"terms\":[");
+    iv_term("i", loop, 1);
+    activation_input(k);
+    fprintf(out, "\"i%ld\",\"j%ld\"", loop, loop);
+    activation_close(k);
+}
+
+static void loop_open(const char *axis, long loop, int trips)
+{
+    fprintf(out, "{\"LoopAxis\":{\"lb\":0,\"name\":\"%s%ld\",\"stride\":1,\"ub\":%d},\"blocks\":[{\"instructions\":[",
+            axis, loop, trips);
 }
 
 static void loop_close(const char *axis, long loop)
@@ -179,7 +218,7 @@ static void loop_close(const char *axis, long loop)
             axis, loop, axis, loop);
 }
 
-static void loop_module(long count)
+static void loop_module_open(void)
 {
     fprintf(out, "{\"arch\":\"gen3\",\"functions\":[{\"allocations\":[");
     for (int i = 0; i < tensors; i++) {
@@ -190,13 +229,23 @@ static void loop_module(long count)
     }
     set("y", "Internal", "SB", 0, 1, "bfloat16");
     fprintf(out, "],\"attributes\":[],\"blocks\":[{\"instructions\":[");
+}
+
+static void loop_module_close(void)
+{
+    fprintf(out, "],\"name\":\"Block1\"}],\"name\":\"sg0000\"}],\"revision\":\"v1\",\"version\":2}\n");
+}
+
+static void loop_module(long count)
+{
+    loop_module_open();
     for (long k = 0; k < count; k++) {
         long loop = k / PER_LOOP;
         if (k % PER_LOOP == 0) {
             if (k)
                 fprintf(out, ",");
-            loop_open("i", loop);
-            loop_open("j", loop);
+            loop_open("i", loop, 4);
+            loop_open("j", loop, 4);
         } else {
             fprintf(out, ",");
         }
@@ -206,7 +255,55 @@ static void loop_module(long count)
             loop_close("i", loop);
         }
     }
-    fprintf(out, "],\"name\":\"Block1\"}],\"name\":\"sg0000\"}],\"revision\":\"v1\",\"version\":2}\n");
+    loop_module_close();
+}
+
+/* Axis number level of a nest that begins with instruction `first`. */
+static void nest_term(long first, int level, long coef)
+{
+    iv_term("n", first + level, coef);
+}
+
+static void nest_instruction(long first, int level)
+{
+    long k = first + level;
+    activation_open();
+    fprintf(out, "{\"c\":%ld,\"kind\":\"AffExprKind\",\"terms\":[", tile_constant(k));
+    nest_term(first, 0, tile_i(k));
+    if (level > 0) {
+        fprintf(out, ",");
+        nest_term(first, level, tile_j);
+    }
+    fprintf(out, "]},{\"c\":0,\"kind\":\"AffExprKind\",\"terms\":[");
+    nest_term(first, 0, 1);
+    activation_input(k);
+    for (int i = 0; i <= level; i++)
+        fprintf(out, "%s\"n%ld\"", i ? "," : "", first + i);
+    activation_close(k);
+}
+
+/* A loop, an instruction in its body, beside that the next loop, and so on: `depth` of both. */
+static void nest(long first, int depth)
+{
+    for (int level = 0; level < depth; level++) {
+        if (level)
+            fprintf(out, ",");
+        loop_open("n", first + level, level % NEST_REPEATED == 0 ? 4 : 1);
+        nest_instruction(first, level);
+    }
+    for (int level = depth - 1; level >= 0; level--)
+        loop_close("n", first + level);
+}
+
+static void nest_module(long count, int depth)
+{
+    loop_module_open();
+    for (long first = 0; first < count; first += depth) {
+        if (first)
+            fprintf(out, ",");
+        nest(first, count - first < depth ? (int)(count - first) : depth);
+    }
+    loop_module_close();
 }
 
 /* The same address per operand: table entry of the block, row and column of the tile. The delinearisation is written as
@@ -231,14 +328,35 @@ static void mlir_module(long count)
     }
 }
 
+static void names_module(long count)
+{
+    tensors = count;
+    has_registers = true;
+    static_module(count);
+}
+
+/* 0 when that is no depth. */
+static int nest_depth(const char *digits)
+{
+    char *end;
+    long depth = strtol(digits, &end, 10);
+    return *digits >= '1' && *digits <= '9' && *end == '\0' && depth <= NEST_MAX ? (int)depth : 0;
+}
+
 bool bench_module(FILE *to, const char *kind, long count)
 {
+    static const char nested[] = "nested";
     out = to;
+    has_registers = false;
     tensors = count / 8 < TENSORS_MAX ? 1 + count / 8 : TENSORS_MAX;
     if (strcmp(kind, "static") == 0)
         static_module(count);
     else if (strcmp(kind, "loops") == 0)
         loop_module(count);
+    else if (strcmp(kind, "names") == 0)
+        names_module(count);
+    else if (strncmp(kind, nested, strlen(nested)) == 0 && nest_depth(kind + strlen(nested)) > 0)
+        nest_module(count, nest_depth(kind + strlen(nested)));
     else if (strcmp(kind, "mlir") == 0)
         mlir_module(count);
     else

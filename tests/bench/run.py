@@ -261,18 +261,23 @@ def flatten(value, prefix=''):
 
 
 def table_growth():
-    title('Growth: instructions executed per BIR instruction (callgrind)')
+    title('Growth: instructions executed per BIR instruction (callgrind; ROOST_BENCH_ALL=1: lower and encode of a million, too)')
     if not shutil.which('valgrind'):
         print('valgrind not installed')
         return
-    for kind, method in (('static', 'convert'), ('static', 'lower'), ('loops', 'lower'), ('static', 'encode')):
+    sizes = (1000, 10000, 100000)
+    million = (*sizes, 1000000)
+    most = million if os.environ.get('ROOST_BENCH_ALL') else sizes
+    print(f'{"module":9} {"method":8} ' + ' '.join(f'{count:10,}' for count in million))
+    for kind, method, counts in (('static', 'convert', million), ('nested48', 'convert', sizes), ('names', 'convert', sizes), ('static', 'lower', most),
+                                 ('loops', 'lower', most), ('nested48', 'lower', sizes), ('names', 'lower', sizes), ('static', 'encode', most)):
         row = []
-        for count in (1000, 10000, 30000):
-            command = ['valgrind', '--tool=callgrind', '--callgrind-out-file=/dev/null', str(BENCH / 'bench_core'), 'once', method,
-                       str(module(kind, count))]
-            err = subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).stderr.decode()
-            row.append(int(re.search(r'Collected : (\d+)', err).group(1)) / count)
-        print(f'{kind:7} {method:8} ' + ' '.join(f'{v:10.0f}' for v in row) + f'   last/first {row[-1] / row[0]:.2f} (bound: within 10%)', flush=True)
+        for count in counts:
+            source = module(kind, count)
+            row.append(instructions(BENCH / 'bench_core', 'once', method, source)[0] / count)
+            source.unlink()
+        cells = ' '.join(f'{v:10.0f}' for v in row) + ' ' * 11 * (len(million) - len(row))
+        print(f'{kind:9} {method:8} {cells}   most/least {max(row) / min(row):.2f} (bound: 1.10)', flush=True)
 
 
 def klr_module(count):
