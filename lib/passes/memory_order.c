@@ -8,6 +8,14 @@
  * hides them where it covers their partitions, and becomes visible. So partial writes are all found, and nothing behind
  * the nearest write is. An instruction that reads and writes is a reader first.
  *
+ * Loops. The code of a body is gone through a second time, from the state that its first iteration leaves: what it then
+ * finds behind itself in the same body was done by the iteration before, and makes a loop-carried edge. Earlier ones
+ * need none: the edge of the same iteration orders them, since an instruction follows itself. Inner bodies are gone
+ * through once in that second round, so a nest of depth d costs d + 1 rounds of its innermost body.
+ *
+ * choice: the sheet's analyser records such an edge only between different memory sets (lowering.md 12.4); here it is
+ * recorded for all, because engines that share a buffer of one set need it as much.
+ *
  * Edges of one instruction are collected with a mark on the earlier instruction, by program index, so that merging is
  * constant time.
  */
@@ -39,6 +47,13 @@ struct member {
     uint32_t first, writes, end; /* of order->rectangles */
 };
 
+/* A loop that may be repeated. */
+struct span {
+    const struct bir_instruction *owner;
+    uint32_t first, end;             /* members of its body */
+    uint32_t begin_index, end_index; /* program indices of its body: above begin, up to end */
+};
+
 struct order {
     const struct bir_pass_context *context;
     struct bir_arena *scratch;
@@ -48,6 +63,8 @@ struct order {
     struct bir_spaces spaces;
     bir_rectangle_vec rectangles;
     BIR_VEC(struct member) members;
+    BIR_VEC(struct span) spans; /* outer ones first */
+    const struct span *carry;   /* the loop whose second round this is, or NULL */
     struct space *by_space;
     BIR_VEC(struct touch) touches;
     uint32_t free_touch;
@@ -79,16 +96,50 @@ static bool collect_instruction(struct order *o, struct bir_instruction *inst)
     return member.first == member.end || bir_vec_push(o->scratch, &o->members, member);
 }
 
+/* Is there a second iteration? Of loops that registers steer it is assumed. */
+static bool repeats(const struct bir_instruction *inst)
+{
+    const struct bir_loop *loop = inst->rare->loop;
+    return inst->opcode != BIR_OP_DMA_BLOCK && (!loop->axis || pelican_axis_trip_count(loop->axis) > 1);
+}
+
+typedef BIR_VEC(uint32_t) index_vec;
+
+/* Leaves the loops that are open but not around the next instruction, NULL at the end. */
+static void close_spans(struct order *o, index_vec *open, const struct bir_instruction *next, uint32_t index)
+{
+    const struct bir_instruction *owner = next ? next->block->region->owner : NULL;
+    for (; open->count > 0; open->count--) {
+        struct span *span = &o->spans.items[open->items[open->count - 1]];
+        if (span->owner == owner)
+            return;
+        span->end = o->members.count;
+        span->end_index = index;
+    }
+}
+
+static bool open_span(struct order *o, index_vec *open, const struct bir_instruction *inst)
+{
+    struct span span = { .owner = inst, .first = o->members.count, .begin_index = inst->index };
+    return bir_vec_push(o->scratch, &o->spans, span) && bir_vec_push(o->scratch, open, o->spans.count - 1);
+}
+
 static enum bir_status collect(struct order *o, struct bir_function *function)
 {
     struct bir_walk walk;
+    index_vec open = { 0 };
+    uint32_t last = 0;
     uint64_t n = 0;
     bir_walk_init(&walk, &function->body);
     for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
         BIR_TRY(bir_pass_poll_walk(o->context, inst, n++));
-        if (!bir_instruction_region(inst) && !collect_instruction(o, inst))
+        close_spans(o, &open, inst, last);
+        last = inst->index;
+        bool done = bir_instruction_region(inst) ? open_span(o, &open, inst) : collect_instruction(o, inst);
+        if (!done)
             return out_of_memory(o);
     }
+    close_spans(o, &open, NULL, last);
     return BIR_OK;
 }
 
@@ -203,6 +254,18 @@ static uint32_t cell_of(const struct space *space, uint64_t byte)
 
 /* --- edges --- */
 
+static enum bir_edge_list list_of(const struct order *o)
+{
+    return o->carry ? BIR_EDGES_LOOP_CARRIED : BIR_EDGES_NORMAL;
+}
+
+/* Was it done by the iteration before? */
+static bool is_carried(const struct order *o, const struct bir_instruction *earlier)
+{
+    return earlier->index > o->later->index && earlier->index > o->carry->begin_index &&
+           earlier->index <= o->carry->end_index;
+}
+
 /* Sets the mark of every earlier instruction that `later` has an edge to: position + 1, or 0 to clear. Others than the
  * function's have no index. */
 static void mark_edges(struct order *o, bool set)
@@ -210,7 +273,7 @@ static void mark_edges(struct order *o, bool set)
     const struct bir_edges *edges = bir_instruction_edges(o->later);
     for (uint32_t i = 0; edges && i < edges->count; i++) {
         const struct bir_edge *edge = &edges->items[i];
-        if (edge->list == BIR_EDGES_NORMAL && bir_instruction_function(edge->target) == o->function)
+        if (edge->list == list_of(o) && bir_instruction_function(edge->target) == o->function)
             o->mark[edge->target->index] = set ? i + 1 : 0;
     }
 }
@@ -220,7 +283,7 @@ static bool add_edge(struct order *o, struct bir_instruction *earlier, enum bir_
 {
     struct bir_instruction *later = o->later;
     uint32_t at = o->mark[earlier->index];
-    if (earlier == later)
+    if (earlier == later || (o->carry && !is_carried(o, earlier)))
         return true;
     struct bir_edges *edges = bir_instruction_edges(later);
     if (at > 0 && edges->items[at - 1].target == earlier) {
@@ -231,7 +294,7 @@ static bool add_edge(struct order *o, struct bir_instruction *earlier, enum bir_
         }
         return true;
     }
-    struct bir_edge fresh = { .target = earlier, .list = BIR_EDGES_NORMAL, .kind = (uint8_t)kind };
+    struct bir_edge fresh = { .target = earlier, .list = (uint8_t)list_of(o), .kind = (uint8_t)kind };
     if (!bir_instruction_push_edge(o->module, later, fresh))
         return false;
     o->mark[earlier->index] = bir_instruction_edges(later)->count;
@@ -335,18 +398,39 @@ static bool apply(struct order *o, const struct bir_rectangle *r, bool write)
     return true;
 }
 
-static enum bir_status sweep(struct order *o)
+static enum bir_status visit(struct order *o, uint32_t m)
 {
-    for (uint32_t m = 0; m < o->members.count; m++) {
-        const struct member *member = &o->members.items[m];
-        BIR_TRY(bir_pass_poll(o->context, m));
-        o->later = member->inst;
-        mark_edges(o, true);
-        for (uint32_t i = member->first; i < member->end; i++) {
-            if (!apply(o, &o->rectangles.items[i], i >= member->writes))
-                return out_of_memory(o);
+    const struct member *member = &o->members.items[m];
+    BIR_TRY(bir_pass_poll(o->context, m));
+    o->later = member->inst;
+    mark_edges(o, true);
+    for (uint32_t i = member->first; i < member->end; i++) {
+        if (!apply(o, &o->rectangles.items[i], i >= member->writes))
+            return out_of_memory(o);
+    }
+    mark_edges(o, false);
+    return BIR_OK;
+}
+
+/* Members first to end, loops in them from *next on; *next becomes the one behind. Nesting is bounded by the reader. */
+static enum bir_status sweep(struct order *o, uint32_t first, uint32_t end, uint32_t *next)
+{
+    for (uint32_t m = first; m < end;) {
+        if (*next >= o->spans.count || o->spans.items[*next].first != m) {
+            BIR_TRY(visit(o, m++));
+            continue;
         }
-        mark_edges(o, false);
+        const struct span *span = &o->spans.items[*next];
+        uint32_t inner = *next + 1;
+        BIR_TRY(sweep(o, span->first, span->end, &inner));
+        if (!o->carry && repeats(span->owner)) {
+            o->carry = span;
+            inner = *next + 1;
+            BIR_TRY(sweep(o, span->first, span->end, &inner));
+            o->carry = NULL;
+        }
+        *next = inner;
+        m = span->end;
     }
     return BIR_OK;
 }
@@ -364,5 +448,6 @@ enum bir_status bir_memory_order(struct bir_function *function, const struct bir
         return bir_arena_failure(o.scratch);
     BIR_TRY(collect(&o, function));
     BIR_TRY(cut_spaces(&o));
-    return sweep(&o);
+    uint32_t next = 0;
+    return sweep(&o, 0, o.members.count, &next);
 }

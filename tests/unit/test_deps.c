@@ -1,6 +1,7 @@
 /*
  * Dependency passes against a byte-by-byte model of memory: random static accesses must give exactly the model's edges,
- * symbolic ones at least those of every iteration (lowering.md 12).
+ * in straight code and in loops, whose iterations the model executes one by one; symbolic ones must order every two
+ * iterations that touch a byte (lowering.md 12).
  */
 #include <check.h>
 #include <stdio.h>
@@ -102,10 +103,11 @@ static void world_init(struct world *w, uint64_t seed)
 
 /* --- the model --- */
 
-struct memory {                                /* by byte of each space */
-    uint8_t writer[4][SPACE_BYTES];            /* instruction + 1 */
-    uint64_t readers[4][SPACE_BYTES];          /* bit set of instructions since the write */
-    uint8_t kinds[INSTRUCTIONS][INSTRUCTIONS]; /* [later][earlier] */
+struct memory {                       /* by byte of each space */
+    uint8_t writer[4][SPACE_BYTES];   /* instruction + 1 */
+    uint64_t readers[4][SPACE_BYTES]; /* bit set of instructions since the write */
+    /* [later][earlier]; when the earlier one stands behind the later one it is an iteration before */
+    uint8_t kinds[INSTRUCTIONS][INSTRUCTIONS];
 };
 
 static void raise_kind(struct memory *m, int later, int earlier, enum bir_edge_kind kind)
@@ -170,10 +172,9 @@ static void touch_operand(struct memory *m, const struct world *w, int inst, con
     }
 }
 
-static void run_model(struct memory *m, const struct world *w)
+static void execute(struct memory *m, const struct world *w, int from, int to)
 {
-    memset(m, 0, sizeof *m);
-    for (int i = 0; i < INSTRUCTIONS; i++) {
+    for (int i = from; i < to; i++) {
         BIR_EACH_ARGUMENT (arg, w->insts[i], BIR_ROLE_IN)
             touch_operand(m, w, i, arg, false, false);
         BIR_EACH_ARGUMENT (arg, w->insts[i], BIR_ROLE_OUT)
@@ -181,6 +182,70 @@ static void run_model(struct memory *m, const struct world *w)
         BIR_EACH_ARGUMENT (arg, w->insts[i], BIR_ROLE_OUT)
             touch_operand(m, w, i, arg, true, true);
     }
+}
+
+static void run_model(struct memory *m, const struct world *w)
+{
+    memset(m, 0, sizeof *m);
+    execute(m, w, 0, INSTRUCTIONS);
+}
+
+/* --- loops --- */
+
+/* Instructions 8..27 are in a loop, 14..21 of them in an inner one, 30..36 in a third. */
+enum { OUTER = 8, INNER = 14, INNER_END = 22, OUTER_END = 28, THIRD = 30, THIRD_END = 37 };
+
+static struct bir_block *loop_new(struct world *w, struct bir_block *block, const char *name, int64_t trip)
+{
+    struct bir_strtab *strings = &w->module->strings;
+    struct bir_instruction *inst =
+        bir_instruction_new(w->module, BIR_OP_LOOP, BIR_ENGINE_UNASSIGNED, bir_intern_cstr(strings, name));
+    struct bir_loop *loop = bir_instruction_need_loop(w->module, inst);
+    ck_assert_ptr_nonnull(loop);
+    loop->axis = pelican_axis_new(&w->module->expressions, inst->name, 0, trip, 1);
+    loop->axis->loop = inst;
+    bir_block_append(block, inst);
+    return bir_block_new(w->module, &loop->region, bir_intern_printf(strings, "%s_body", name));
+}
+
+static void move(struct world *w, struct bir_block *block, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        bir_instruction_unlink(w->insts[i]);
+        bir_block_append(block, w->insts[i]);
+    }
+}
+
+/* The instructions of the world, in loops of `trip` iterations. */
+static void put_in_loops(struct world *w, int64_t trip)
+{
+    struct bir_block *top = w->insts[0]->block;
+    struct bir_block *main = bir_block_new(w->module, &w->function->body, bir_intern_cstr(&w->module->strings, "m"));
+    move(w, main, 0, OUTER);
+    struct bir_block *outer = loop_new(w, main, "outer", trip);
+    move(w, outer, OUTER, INNER);
+    move(w, loop_new(w, outer, "inner", trip), INNER, INNER_END);
+    move(w, outer, INNER_END, OUTER_END);
+    move(w, main, OUTER_END, THIRD);
+    move(w, loop_new(w, main, "third", trip), THIRD, THIRD_END);
+    move(w, main, THIRD_END, INSTRUCTIONS);
+    ck_assert_ptr_null(top->first);
+}
+
+static void run_loops(struct memory *m, const struct world *w, int trip)
+{
+    memset(m, 0, sizeof *m);
+    execute(m, w, 0, OUTER);
+    for (int i = 0; i < trip; i++) {
+        execute(m, w, OUTER, INNER);
+        for (int j = 0; j < trip; j++)
+            execute(m, w, INNER, INNER_END);
+        execute(m, w, INNER_END, OUTER_END);
+    }
+    execute(m, w, OUTER_END, THIRD);
+    for (int i = 0; i < trip; i++)
+        execute(m, w, THIRD, THIRD_END);
+    execute(m, w, THIRD_END, INSTRUCTIONS);
 }
 
 /* --- comparison --- */
@@ -200,17 +265,22 @@ static enum bir_status run_passes(struct world *w, bool flow, bool anti)
     return status;
 }
 
-static int edge_kind(const struct world *w, int later, int earlier)
+static int edge_kind_in(const struct world *w, int later, int earlier, enum bir_edge_list list)
 {
     int kind = 0, found = 0;
     BIR_EACH_EDGE (edge, w->insts[later]) {
-        if (edge->list == BIR_EDGES_NORMAL && edge->target == w->insts[earlier]) {
+        if (edge->list == list && edge->target == w->insts[earlier]) {
             kind = edge->kind;
             found++;
         }
     }
     ck_assert_int_le(found, 1);
     return kind;
+}
+
+static int edge_kind(const struct world *w, int later, int earlier)
+{
+    return edge_kind_in(w, later, earlier, BIR_EDGES_NORMAL);
 }
 
 static struct memory model; /* large */
@@ -235,6 +305,169 @@ START_TEST(static_accesses_give_the_edges_of_the_model)
         bir_module_free(w.module);
     }
     ck_assert_uint_gt(edges, 250);
+}
+END_TEST
+
+/* Two iterations show every edge; three give the same. Loops of one iteration have none. */
+START_TEST(loops_give_the_edges_of_their_iterations)
+{
+    unsigned carried = 0;
+    for (uint64_t seed = 1; seed <= 25; seed++) {
+        struct world w;
+        int trip = (int)(seed % 3) + 1;
+        world_init(&w, seed * 31 + (uint64_t)_i);
+        put_in_loops(&w, trip);
+        ck_assert_int_eq(run_passes(&w, true, true), BIR_OK);
+        run_loops(&model, &w, trip);
+        for (int later = 0; later < INSTRUCTIONS; later++) {
+            for (int earlier = 0; earlier < INSTRUCTIONS; earlier++) {
+                int normal = edge_kind(&w, later, earlier);
+                int behind = edge_kind_in(&w, later, earlier, BIR_EDGES_LOOP_CARRIED);
+                int expected = model.kinds[later][earlier];
+                carried += behind != 0;
+                if (normal != (earlier < later ? expected : 0) || behind != (earlier > later ? expected : 0))
+                    ck_abort_msg("seed %d, %d iterations: i%d -> i%d is %d, carried %d, not %d", (int)seed, trip, later,
+                                 earlier, normal, behind, expected);
+            }
+        }
+        bir_module_free(w.module);
+    }
+    ck_assert_uint_gt(carried, 50);
+}
+END_TEST
+
+/* --- symbolic operands --- */
+
+enum { TILES = 6, BLOCKS = 3, TRIP = 3, SYMBOLIC = 12, TILE = 16 };
+
+/* A tile and a block, affine in the axes i and j: which bytes of which block at (i, j). */
+struct place {
+    int64_t tile[3], block[3]; /* constant, coefficients of i and j */
+    bool write;
+};
+
+static const struct pelican_expr *affine(struct world *w, const int64_t *e, struct pelican_axis *const *axes)
+{
+    struct pelican_context *p = &w->module->expressions;
+    struct pelican_term terms[2];
+    for (int k = 0; k < 2; k++)
+        terms[k] = (struct pelican_term){ pelican_affine_iv(p, axes[k]), e[k + 1] };
+    return pelican_affine(p, e[0], terms, 2);
+}
+
+static void random_affine(struct world *w, int64_t *e, int64_t limit)
+{
+    e[1] = (int64_t)below(w, 2);
+    e[2] = limit > 2 * e[1] * (TRIP - 1) ? (int64_t)below(w, 2) : 0;
+    e[0] = (int64_t)below(w, (uint64_t)(limit - (e[1] + e[2]) * (TRIP - 1) + 1));
+}
+
+struct symbolic_world {
+    struct world w;
+    struct place places[SYMBOLIC];
+    struct bir_instruction *insts[SYMBOLIC];
+};
+
+/* Instructions 0..2 and 9..11 in the loop over i, 3..8 in the one over j in it: one operand each, on one set. */
+static void symbolic_init(struct symbolic_world *s, uint64_t seed)
+{
+    struct world *w = &s->w;
+    *w = (struct world){ .module = bir_module_new(0), .seed = seed };
+    struct bir_strtab *strings = &w->module->strings;
+    w->function = bir_function_new(w->module, bir_intern_cstr(strings, "f"), false);
+    struct bir_block *main = bir_block_new(w->module, &w->function->body, bir_intern_cstr(strings, "b"));
+    struct bir_set *set = bir_set_new(w->function, bir_intern_cstr(strings, "s"));
+    set->base.dtype = BIR_DTYPE_UINT8;
+    for (int b = 0; b < BLOCKS; b++) {
+        int64_t dims[] = { 4, TILES * TILE };
+        struct bir_location *location = bir_location_new(set, bir_intern_printf(strings, "l%d", b));
+        location->type = BIR_MEMORY_SB;
+        location->allocated = true;
+        location->tensor_id = b;
+        location->addr_bytes = (uint64_t)b * TILES * TILE;
+        location->dims = bir_ints_get(w->module, dims, 2);
+    }
+    struct bir_block *outer = loop_new(w, main, "i", TRIP), *body = loop_new(w, outer, "j", TRIP);
+    struct pelican_axis *axes[] = { outer->region->owner->rare->loop->axis, body->region->owner->rare->loop->axis };
+    struct bir_pair pairs[] = { { TILES * TILE, 4 }, { 1, TILE } };
+    for (int n = 0; n < SYMBOLIC; n++) {
+        struct place *place = &s->places[n];
+        bool inner = n >= 3 && n < 9;
+        random_affine(w, place->tile, TILES - 1);
+        random_affine(w, place->block, BLOCKS - 1);
+        if (!inner)
+            place->tile[2] = place->block[2] = 0;
+        place->write = below(w, 2);
+        s->insts[n] =
+            bir_instruction_new(w->module, BIR_OP_TENSOR_COPY, BIR_ENGINE_DVE, bir_intern_printf(strings, "i%d", n));
+        int64_t elems[] = { place->tile[0] * TILE, place->tile[1] * TILE, place->tile[2] * TILE };
+        const struct pelican_expr *addrs[] = { affine(w, elems, axes), affine(w, place->block, axes) };
+        struct bir_symbolic_ap *ap =
+            bir_symbolic_ap_new(w->module, s->insts[n], place->write ? BIR_ROLE_OUT : BIR_ROLE_IN, BIR_DTYPE_UINT8,
+                                addrs, 2);
+        ck_assert_ptr_nonnull(ap);
+        ap->pattern = bir_pattern_get(w->module, pairs, 2);
+        bir_argument_set_location(&ap->base, &set->base, place->write, true);
+        bir_block_append(inner ? body : outer, s->insts[n]);
+    }
+}
+
+static int64_t at(const int64_t *e, int i, int j)
+{
+    return e[0] + e[1] * i + e[2] * j;
+}
+
+/* reach[a][b]: a is ordered behind b, in the same iteration or a later one. */
+static void close_edges(const struct symbolic_world *s, bool reach[SYMBOLIC][SYMBOLIC])
+{
+    memset(reach, 0, sizeof(bool[SYMBOLIC][SYMBOLIC]));
+    for (int a = 0; a < SYMBOLIC; a++) {
+        BIR_EACH_EDGE (edge, s->insts[a]) {
+            for (int b = 0; b < SYMBOLIC; b++)
+                reach[a][b] |= edge->target == s->insts[b];
+        }
+    }
+    for (int k = 0; k < SYMBOLIC; k++)
+        for (int a = 0; a < SYMBOLIC; a++)
+            for (int b = 0; b < SYMBOLIC; b++)
+                reach[a][b] |= reach[a][k] && reach[k][b];
+}
+
+/* Every pair of executions, the earlier one first; the same instruction follows itself. */
+START_TEST(symbolic_accesses_are_ordered_in_every_iteration)
+{
+    unsigned conflicts = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct symbolic_world s;
+        bool reach[SYMBOLIC][SYMBOLIC];
+        int sequence[3][400], count = 0;
+        symbolic_init(&s, seed);
+        ck_assert_int_eq(run_passes(&s.w, true, true), BIR_OK);
+        close_edges(&s, reach);
+        for (int i = 0; i < TRIP; i++) {
+            for (int j = 0; j < TRIP + 2; j++) { /* 0..2, then the inner body, then 9..11 */
+                int from = j == 0 ? 0 : j <= TRIP ? 3 : 9, to = j == 0 ? 3 : j <= TRIP ? 9 : SYMBOLIC;
+                for (int n = from; n < to; n++, count++) {
+                    sequence[0][count] = n;
+                    sequence[1][count] = (int)at(s.places[n].tile, i, j >= 1 && j <= TRIP ? j - 1 : 0);
+                    sequence[2][count] = (int)at(s.places[n].block, i, j >= 1 && j <= TRIP ? j - 1 : 0);
+                }
+            }
+        }
+        for (int e = 0; e < count; e++) {
+            for (int l = e + 1; l < count; l++) {
+                int a = sequence[0][e], b = sequence[0][l];
+                if (a == b || sequence[1][e] != sequence[1][l] || sequence[2][e] != sequence[2][l] ||
+                    (!s.places[a].write && !s.places[b].write))
+                    continue;
+                conflicts++;
+                if (!reach[b][a])
+                    ck_abort_msg("seed %d: i%d does not wait for i%d", (int)seed, b, a);
+            }
+        }
+        bir_module_free(s.w.module);
+    }
+    ck_assert_uint_gt(conflicts, 10000);
 }
 END_TEST
 
@@ -337,6 +570,8 @@ int main(void)
     TCase *tc = tcase_create("deps");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, static_accesses_give_the_edges_of_the_model, 0, 4);
+    tcase_add_loop_test(tc, loops_give_the_edges_of_their_iterations, 0, 4);
+    tcase_add_test(tc, symbolic_accesses_are_ordered_in_every_iteration);
     tcase_add_test(tc, kinds_and_merging);
     tcase_add_test(tc, dynamic_and_aliased_accesses_cover_the_location);
     tcase_add_test(tc, allocation_failures);
