@@ -170,8 +170,10 @@ enum bir_status bir_explain(const struct bir_module *module, const char *target,
     }
     for (struct bir_function *f = module->functions; f; f = f->next)
         found += explain_function(f, &what, json ? &w : NULL, out);
+    for (struct bir_function *f = module->nki_functions; f; f = f->next)
+        found += explain_function(f, &what, json ? &w : NULL, out);
     if (target && found == 0)
-        return bir_target_fail(&what.target, "explain-no-target", module, diags);
+        return bir_target_fail(&what.target, "explain-no-target", module, false, diags);
     if (json) {
         bir_json_put_array_end(&w);
         bir_json_put_object_end(&w);

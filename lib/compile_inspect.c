@@ -180,7 +180,7 @@ static enum bir_status inspect_all(struct inspection *i, struct bir_module *modu
     for (struct bir_queue *queue = module->queues; queue; queue = queue->next)
         BIR_TRY(inspect_region(i, &queue->body, &found));
     if (i->target.name && found == 0)
-        return bir_target_fail(&i->target, "inspect-no-target", module, i->diags);
+        return bir_target_fail(&i->target, "inspect-no-target", module, true, i->diags);
     return finish(i);
 }
 

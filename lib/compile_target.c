@@ -69,7 +69,7 @@ static void look_around(const struct bir_target *target, struct bir_region *regi
 }
 
 enum bir_status bir_target_fail(const struct bir_target *target, const char *code, const struct bir_module *module,
-                                struct bir_diags *diags)
+                                bool in_queues, struct bir_diags *diags)
 {
     struct bir_near near;
     size_t operands = SIZE_MAX;
@@ -78,7 +78,7 @@ enum bir_status bir_target_fail(const struct bir_target *target, const char *cod
         look_around(target, &f->body, &near, &operands);
     for (struct bir_function *f = module->nki_functions; f; f = f->next)
         look_around(target, &f->body, &near, &operands);
-    for (struct bir_queue *queue = module->queues; queue; queue = queue->next)
+    for (struct bir_queue *queue = in_queues ? module->queues : NULL; queue; queue = queue->next)
         look_around(target, &queue->body, &near, &operands);
     if (operands != SIZE_MAX)
         return bir_fail(diags, code, BIR_NO_OFFSET, "operands are counted from 0",

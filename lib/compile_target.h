@@ -20,8 +20,8 @@ struct bir_target bir_target_parse(const char *text);
 bool bir_target_is(const struct bir_target *target, const struct bir_instruction *inst);
 
 /* Nothing is the target: fails, with the names that are near, or with the number of operands that the instruction has.
- */
+ * in_queues: instructions of queues could have been the target, too. */
 enum bir_status bir_target_fail(const struct bir_target *target, const char *code, const struct bir_module *module,
-                                struct bir_diags *diags);
+                                bool in_queues, struct bir_diags *diags);
 
 #endif

@@ -376,6 +376,13 @@ class Explain(Place):
         self.assertEqual(self.expect(0, 'explain', '--format=json', '-', 'act0', input=LOOP.read_bytes()).stdout,
                          self.expect(0, 'explain', '--format=json', LOOP, 'act0').stdout)
 
+    def test_functions_of_kernels_are_explained(self):
+        """trg is a DMATrigger of main, and a TensorCopy of the kernel k0, which encode has as well."""
+        module = VECTORS / 'bir' / 'good' / 'module.json'
+        self.assertIn(b'\nfunction k0\n', self.expect(0, 'encode', '--keep-going', '--format=text', module).stdout)
+        found = json.loads(self.expect(0, 'explain', '--format=json', module, 'trg').stdout)['explanations']
+        self.assertEqual([e['text'].split()[0] for e in found], ['DMATrigger', 'TensorCopy'])
+
     def test_unknown_architecture_is_named(self):
         module = json.loads(LOOP.read_text())
         module['arch'] = 'gen9'
