@@ -42,6 +42,7 @@ static void stop(struct server *server)
     close_handle((uv_handle_t *)&server->drain_timer);
     close_handle((uv_handle_t *)&server->watchdog_timer);
     close_handle((uv_handle_t *)&server->status_timer);
+    close_handle((uv_handle_t *)&server->greeting_timer);
 }
 
 static void end_quiet_sessions(struct server *server)
@@ -142,6 +143,17 @@ static void on_status(uv_timer_t *timer)
                     (unsigned long long)(server->cache.used_bytes >> 20));
 }
 
+/* Who connects and says nothing would hold a place, and the idle timeout up, for ever. */
+static void on_greeting(uv_timer_t *timer)
+{
+    struct server *server = uv_handle_get_data((uv_handle_t *)timer);
+    struct session *next;
+    for (struct session *session = server->sessions; session; session = next) {
+        next = session->next;
+        session_expect_greeting(session);
+    }
+}
+
 static void add_timer(struct server *server, uv_timer_t *timer)
 {
     uv_timer_init(&server->loop, timer);
@@ -151,6 +163,8 @@ static void add_timer(struct server *server, uv_timer_t *timer)
 /* Timers that beat without end must not keep a drained loop alive. */
 static void start_beats(struct server *server)
 {
+    uint64_t greeting_ms = server->options->limits.greeting_ms / 2 + 1;
+    uv_timer_start(&server->greeting_timer, on_greeting, greeting_ms, greeting_ms);
     const char *watchdog_us = getenv("WATCHDOG_USEC");
     const char *watchdog_pid = getenv("WATCHDOG_PID");
     uint64_t period_ms = watchdog_us ? strtoull(watchdog_us, NULL, 10) / 2000 : 0;
@@ -265,6 +279,7 @@ int server_run(const struct roostd_options *options, struct listener *listener)
     add_timer(server, &server->drain_timer);
     add_timer(server, &server->watchdog_timer);
     add_timer(server, &server->status_timer);
+    add_timer(server, &server->greeting_timer);
     add_signals(server);
     int result = EXIT_FAILURE;
     if (make_hello(server) && start_listening(server)) {

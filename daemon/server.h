@@ -35,6 +35,7 @@ struct server {
     uv_timer_t drain_timer;
     uv_timer_t watchdog_timer;
     uv_timer_t status_timer;
+    uv_timer_t greeting_timer;
     struct session *sessions;
     uint64_t session_count;
     uv_pipe_t refused;        /* takes the connections for which there is no memory, to close them */

@@ -384,6 +384,16 @@ static void violation(struct session *session, int code, const char *text)
     session_end(session);
 }
 
+void session_expect_greeting(struct session *session)
+{
+    char text[96];
+    uint64_t limit_ms = session->server->options->limits.greeting_ms;
+    if (session->state != SESSION_GREETING || uv_now(&session->server->loop) - session->accepted_ms < limit_ms)
+        return;
+    snprintf(text, sizeof text, "no hello came within %llu ms", (unsigned long long)limit_ms);
+    violation(session, PROTO_ERROR_REQUEST, text);
+}
+
 static void framing_failed(struct session *session, enum proto_frame_status status)
 {
     char text[160];
@@ -551,6 +561,7 @@ void session_accept(struct server *server)
         return;
     }
     session->server = server;
+    session->accepted_ms = uv_now(&server->loop);
     uv_pipe_init(&server->loop, &session->pipe, 0);
     uv_handle_set_data((uv_handle_t *)&session->pipe, session);
     proto_frame_reader_init(&session->reader, server->options->limits.request_json_bytes,

@@ -23,6 +23,7 @@ struct session {
     enum session_state state;
     bool paused; /* not reading: the peer does not take its replies */
     uv_pipe_t pipe;
+    uint64_t accepted_ms; /* by the clock of the loop */
     uid_t uid;
     pid_t pid;
     struct proto_frame_reader reader;
@@ -49,6 +50,9 @@ void session_accept(struct server *server);
 void session_end(struct session *session);
 /* Closes at once; open requests are cancelled. Idempotent. */
 void session_close(struct session *session);
+
+/* Ends the connection when hello is overdue. */
+void session_expect_greeting(struct session *session);
 
 /* Nothing open and nothing unsent. */
 bool session_quiet(const struct session *session);

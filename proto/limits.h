@@ -29,6 +29,7 @@
     X(id_bytes, 128, 16, 256, "text of a request id")                                                                  \
     X(in_flight, 256, 1, 65536, "open requests of one connection")                                                     \
     X(connections, 1024, 1, 65536, "open connections")                                                                 \
+    X(greeting_ms, 30000, 1, 86400000, "time from connecting to hello")                                                \
     X(queued_jobs, 4096, 1, 1048576, "compiles waiting or running")                                                    \
     X(held_bytes, PROTO_MIB(2048), 0, UINT64_MAX >> 1, "request payloads held at once, all connections together")      \
     X(output_queue_bytes, PROTO_MIB(1), 4096, UINT32_MAX, "unsent reply bytes above which a connection is not read")   \

@@ -364,6 +364,20 @@ class Limits(unittest.TestCase):
                     self.assertTrue(third.closed())
             daemon.until(lambda s: s['connections']['open'] == 1, 'they go')
 
+    def test_silent_connections_end(self):
+        """One that says nothing, and one that never ends its hello; a greeted one may be silent."""
+        with Daemon('--greeting-ms=300') as daemon, daemon.connect() as greeted, daemon.connect(hello=False) as silent, \
+                daemon.connect(hello=False) as slow:
+            slow.send_raw(frame({'jsonrpc': '2.0', 'id': 1, 'method': 'hello', 'params': HELLO})[:-5])
+            for c in (silent, slow):
+                message, _ = c.receive()
+                self.assertEqual((message['id'], message['error']['data']['name']), (None, 'invalid-request'))
+                self.assertIn('300 ms', message['error']['message'])
+                self.assertTrue(c.closed())
+            time.sleep(0.4)
+            greeted.call('ping')
+            self.assertEqual(greeted.hello['limits']['greeting_ms'], 300)
+
     def test_payload_size(self):
         with Daemon('--payload-bytes=100000') as daemon, daemon.connect() as c:
             error = c.fail('lower', {'module': {}}, b' ' * 100001)
