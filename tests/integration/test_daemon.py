@@ -516,6 +516,7 @@ class Hostile(unittest.TestCase):
             with daemon.connect() as c:
                 c.send_raw(frame(b'{"a":\x1b[31m\n\x07}'))
                 c.receive()
+                self.assertTrue(c.closed(), 'the line is written by then')
             log = daemon.log_text()
             self.assertIn('is not valid', log)
             self.assertNotRegex(log.replace('\n', ''), '[\\x00-\\x1f\\x7f]')
