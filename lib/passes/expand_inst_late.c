@@ -299,6 +299,28 @@ static bool convert_operands(struct expanding *x, struct bir_instruction *inst, 
     return true;
 }
 
+/* Is it address code that lower_ap emitted for inst? Its names are `<inst>-lap<operand>-<number>`. */
+static bool is_address_code(const struct bir_instruction *code, const struct bir_instruction *inst)
+{
+    const struct bir_str *name = code->name, *own = inst->name;
+    return (bir_opcode_flags(code->opcode) & BIR_OPF_REGISTER) && name && own && name->len > own->len + 4 &&
+           memcmp(name->text, own->text, own->len) == 0 && memcmp(name->text + own->len, "-lap", 4) == 0;
+}
+
+/* The code goes in front of what lower_ap emitted for the same instruction, as it does when lower_ap runs later: either
+ * order gives the same program (correction 6). */
+static void put_first(struct bir_instruction *inst, struct bir_instruction *before)
+{
+    struct bir_instruction *head = NULL;
+    for (struct bir_instruction *code = before; code && is_address_code(code, inst); code = bir_instruction_prev(code))
+        head = code;
+    while (head && before->next != inst) {
+        struct bir_instruction *code = before->next;
+        bir_instruction_unlink(code);
+        bir_instruction_insert_before(head, code);
+    }
+}
+
 static enum bir_status expand_instruction(struct expanding *x, struct bir_instruction *inst)
 {
     enum bir_status status = plan_instruction(x, inst);
@@ -313,6 +335,7 @@ static enum bir_status expand_instruction(struct expanding *x, struct bir_instru
         return bir_arena_failure(x->context->scratch);
     if (!convert_operands(x, inst, before) || !close_gaps(x, inst))
         return bir_pass_out_of_memory(x->context, x->module);
+    put_first(inst, before);
     return BIR_OK;
 }
 

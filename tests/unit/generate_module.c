@@ -532,12 +532,13 @@ static void put_dynamic(struct generator *g)
                        ",\"indirection_ins\":[{\"ap\":[[16,1],[1,1]],\"dtype\":\"int32\",\"kind\":\"physical_ap\","
                        "\"memref\":\"pos\",\"memsetref\":\"pos_set\",\"offset\":%" PRIu64 "}]",
                        below(g, 16));
+    begin_predicates(g);
+    bool mixed = g->options->mixed && chance(g, 50);
     bir_buf_puts(&g->code, ",\"outs\":[");
-    put_physical(g, pick_set(g, false));
+    (mixed ? put_symbolic : put_physical)(g, pick_set(g, false));
     bir_buf_puts(&g->code, "]");
     put_loopnest(g);
-    begin_predicates(g);
-    end_predicates(g, 1);
+    end_predicates(g, mixed ? 2 : 1);
     bir_buf_putc(&g->code, '}');
 }
 

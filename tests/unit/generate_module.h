@@ -18,6 +18,7 @@ struct generate_options {
     bool exact;                /* go on until there are max_instructions */
     bool dynamic;              /* runtime offsets too */
     bool empty_loops;          /* a few loops without iterations */
+    bool mixed;                /* runtime fetches into symbolic operands */
     bool predicates;           /* on instructions and loops; some keep an operand inside its set */
 };
 

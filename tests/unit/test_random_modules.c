@@ -48,7 +48,7 @@ static void check_one(uint64_t seed, const struct run *run, struct totals *total
     struct bir_buf text;
     struct lower_checked l;
     generate_options_init(&options);
-    options.predicates = run->predicates;
+    options.predicates = options.mixed = run->predicates;
     bir_buf_init(&text, 0);
     ck_assert(generate_module(seed, &options, &text, &counts));
     lower_checked_run(&l, text.data, text.len, run->passes, run->registers_per_engine, BIR_VALIDATION_FULL, seed);
