@@ -96,9 +96,10 @@ enum bir_status bir_plan_init(struct bir_plan *plan, const struct bir_plan_input
 static enum bir_status watch_outputs(struct bir_plan *plan, struct bir_instruction *inst)
 {
     BIR_EACH_ARGUMENT (arg, inst, BIR_ROLE_OUT) {
-        uint32_t watch = arg->location ? (uint32_t)(uintptr_t)bir_map_get(&plan->watch_slots, arg->location) : 0;
+        const struct bir_register *reg = bir_map_get(&plan->input->watched_writers, arg);
+        uint32_t watch = reg ? (uint32_t)(uintptr_t)bir_map_get(&plan->watch_slots, reg) : 0;
         struct bir_machine_op op = { .code = BIR_MACHINE_MOVE, .inst = inst };
-        if (!watch || arg->kind != BIR_ARG_REGISTER_ACCESS)
+        if (!watch || arg->kind != BIR_ARG_REGISTER_ACCESS || !arg->location)
             continue;
         BIR_TRY(bir_machine_slot(&plan->machine, (struct bir_register *)arg->location, &op.a));
         op.out = watch - 1;

@@ -58,6 +58,8 @@ struct bir_plan_input {
     struct bir_register_list registers; /* all that existed */
     struct bir_register_list inputs;    /* those that something reads and nothing writes */
     struct bir_register_list watched;   /* those that offset expressions name */
+    struct bir_map watched_writers;     /* operand that writes a watched register -> the register; spilling gives the
+                                           operand another one */
     struct bir_map code;                /* set of the register code that existed */
     struct bir_map guards;              /* predicated instruction -> struct bir_guard */
     bool had_loops, had_branches, had_guards;

@@ -168,6 +168,18 @@ static enum bir_status record_operands(struct recording *r, struct bir_instructi
     return BIR_OK;
 }
 
+static enum bir_status record_watched_writers(struct recording *r)
+{
+    for (uint32_t i = 0; i < r->input->watched.count; i++) {
+        struct bir_register *reg = r->input->watched.items[i];
+        for (struct bir_argument *arg = reg->base.writers; arg; arg = bir_argument_next_use(arg)) {
+            if (!bir_map_put(&r->input->watched_writers, r->validation->arena, arg, reg))
+                return bir_arena_failure(r->validation->arena);
+        }
+    }
+    return BIR_OK;
+}
+
 static enum bir_status record_registers(struct recording *r)
 {
     struct bir_arena *arena = r->validation->arena;
@@ -220,6 +232,7 @@ static enum bir_status record_function(struct bir_validation *v, struct bir_func
     input->n_operands = r.operands.count;
     v->n_operands += r.operands.count;
     BIR_TRY(record_registers(&r));
+    BIR_TRY(record_watched_writers(&r));
     return bir_vec_push(v->arena, &v->functions, input) ? BIR_OK : bir_arena_failure(v->arena);
 }
 
