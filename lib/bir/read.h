@@ -162,6 +162,7 @@ struct read_context {
 
     struct bir_function *function; /* being read; NULL in a queue */
     const struct axis_frame *axes;
+    BIR_VEC(struct pelican_axis *) nest; /* the same axes, outermost first */
     struct bir_instruction_rare *rare; /* of the instruction being read, but for its loop */
 
     BIR_VEC(struct read_pending) pending; /* stacks: each object uses the part above its base */

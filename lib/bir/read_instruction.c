@@ -81,10 +81,14 @@ static enum bir_status read_nested(struct read_context *ctx, struct bir_instruct
     struct pelican_axis *axis = loop->axis ? loop->axis : loop->dynamic_axis;
     struct axis_frame frame = { .axis = axis, .outer = ctx->axes };
     const struct axis_frame *outer = ctx->axes;
+    uint32_t depth = ctx->nest.count;
+    if (axis && !bir_vec_push(ctx->scratch, &ctx->nest, axis))
+        return read_fail_memory(ctx);
     if (axis)
         ctx->axes = &frame;
     enum bir_status status = read_blocks(ctx, &loop->region);
     ctx->axes = outer;
+    ctx->nest.count = depth;
     return status;
 }
 

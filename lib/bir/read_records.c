@@ -402,6 +402,13 @@ static enum bir_status need_texts(struct read_context *ctx, struct bir_instructi
     return rare->texts ? BIR_OK : read_fail_memory(ctx);
 }
 
+/* Most lists name all enclosing loops in order: then nothing has to be searched. */
+static struct pelican_axis *axis_of_nest(const struct read_context *ctx, uint32_t level, const struct bir_str *name)
+{
+    struct pelican_axis *axis = level < ctx->nest.count ? ctx->nest.items[level] : NULL;
+    return axis && axis->name == name ? axis : read_find_axis(ctx, name);
+}
+
 /* Names of enclosing loops become axes. A list that names others (stale after unrolling) is kept as text, in strict
  * mode it is an error. */
 enum bir_status read_loopnest(struct read_context *ctx)
@@ -410,11 +417,11 @@ enum bir_status read_loopnest(struct read_context *ctx)
     bool all_known = true;
     ctx->loopnest.count = 0;
     BIR_TRY(bir_json_array_begin(&ctx->json));
-    while (bir_json_array_next(&ctx->json)) {
+    for (uint32_t level = 0; bir_json_array_next(&ctx->json); level++) {
         const struct bir_str *name;
         uint32_t offset = read_offset(ctx);
         BIR_TRY(read_text(ctx, &name));
-        struct pelican_axis *axis = read_find_axis(ctx, name);
+        struct pelican_axis *axis = axis_of_nest(ctx, level, name);
         if (!axis && ctx->strict)
             return read_fail(ctx, "bir-axis-scope", "BIR227", offset, "name enclosing loops only",
                              "axis \"%.60s\" of the loop nest is not of an enclosing loop", name->text);
