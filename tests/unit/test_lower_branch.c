@@ -4,6 +4,7 @@
  */
 #include "pass_text.h"
 
+#include "alloc_fail.h"
 #include "check/validation.h"
 
 START_TEST(vectors)
@@ -13,13 +14,31 @@ START_TEST(vectors)
 END_TEST
 
 static const char *const samples[] = {
-    "lower/loop_sb",    "lower/loop_psum_matmult",  "lower/loop_sb_matmult",     "lower/loop_three_operands",
-    "lower/two_loops",  "lower/simplified",         "lower/dead_loop",           "lower/loop_sb_stationary",
-    "expand/gather",    "expand/scalar_register",   "expand/scalar_index",       "expand/scalar_register_64",
-    "expand/dense_ids", "expand/sum_and_constants", "expand/wide_static_offset", "expand/common_subexpression",
-    "branched/dynamic_for_two", "branched/dynamic_for_down", "branched/do_while_two", "branched/do_while_crossed",
-    "branched/tail_tile", "branched/predicated_loops", "branched/register_predicate",
-    "branched/predicated_register_code", "branched/break",
+    "lower/loop_sb",
+    "lower/loop_psum_matmult",
+    "lower/loop_sb_matmult",
+    "lower/loop_three_operands",
+    "lower/two_loops",
+    "lower/simplified",
+    "lower/dead_loop",
+    "lower/loop_sb_stationary",
+    "expand/gather",
+    "expand/scalar_register",
+    "expand/scalar_index",
+    "expand/scalar_register_64",
+    "expand/dense_ids",
+    "expand/sum_and_constants",
+    "expand/wide_static_offset",
+    "expand/common_subexpression",
+    "branched/dynamic_for_two",
+    "branched/dynamic_for_down",
+    "branched/do_while_two",
+    "branched/do_while_crossed",
+    "branched/tail_tile",
+    "branched/predicated_loops",
+    "branched/register_predicate",
+    "branched/predicated_register_code",
+    "branched/break",
 };
 
 static const char *const tails[] = {
@@ -99,6 +118,55 @@ START_TEST(branches_read_back)
 }
 END_TEST
 
+/* Everything from reading to the check of the branches, with each allocation failing in turn. */
+static enum bir_status lower_and_check(const char *text, size_t len)
+{
+    struct pass_text_run run;
+    struct bir_validation *validation;
+    struct bir_validation_stats stats = { 0 };
+    struct bir_validation_options options = { .mode = BIR_VALIDATION_SAMPLE, .seed = 1 };
+    struct bir_pipeline pipeline;
+    pass_text_run_init(&run, text, len, "split_engines,assign_loop_registers,insert_address_tables");
+    struct bir_pass_context context = { .stats = &run.stats, .scratch = &run.scratch };
+    if (run.status == BIR_OK)
+        run.status = bir_validation_record(run.module, &run.arena, &validation);
+    if (run.status == BIR_OK)
+        run.status =
+            bir_pipeline_parse("lower_ap,expand_inst_late,lower_branch,color_registers", &run.diags, &pipeline);
+    if (run.status == BIR_OK)
+        run.status = bir_pipeline_run(run.module, &pipeline, &context, NULL, NULL, &run.diags);
+    if (run.status == BIR_OK)
+        run.status = bir_validation_run(validation, run.module, &options, &run.diags, &stats);
+    enum bir_status status = run.status;
+    pass_text_run_deinit(&run);
+    return status;
+}
+
+static const char *const failing[] = { "branched/do_while_two", "branched/register_predicate", "branched/break" };
+
+START_TEST(allocation_failures)
+{
+    char path[1024];
+    size_t len;
+    bool fired = true;
+    unsigned failures = 0;
+    snprintf(path, sizeof path, "%s/%s.json", ROOST_VECTORS, failing[_i]);
+    char *text = pass_text_read_file(path, &len);
+    for (long n = 1; fired; n += 1 + n / 40) {
+        long live = alloc_live();
+        alloc_fail_at(n);
+        enum bir_status status = lower_and_check(text, len);
+        fired = alloc_fail_fired();
+        alloc_fail_at(0);
+        failures += fired;
+        ck_assert_int_eq(alloc_live(), live);
+        ck_assert_int_eq(status, fired ? BIR_NOMEM : BIR_OK);
+    }
+    ck_assert_uint_ge(failures, 10);
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("lower_branch");
@@ -106,6 +174,7 @@ int main(void)
     tcase_add_test(tc, vectors);
     tcase_add_loop_test(tc, every_point_of_the_samples, 0, (int)(sizeof samples / sizeof samples[0]));
     tcase_add_test(tc, branches_read_back);
+    tcase_add_loop_test(tc, allocation_failures, 0, (int)(sizeof failing / sizeof failing[0]));
     Suite *suite = suite_create("lower_branch");
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
