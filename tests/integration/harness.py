@@ -24,6 +24,10 @@ TIMEOUT = 60
 CODES = {'parse': -32700, 'invalid-request': -32600, 'unknown-method': -32601, 'invalid-params': -32602, 'version': -32000,
          'busy': -32001, 'cancelled': -32002, 'deadline': -32003, 'too-large': -32004, 'not-found': -32005,
          'bad-module': -32006, 'limit': -32007, 'shutting-down': -32008, 'internal': -32009}
+# What ignores these signals for us, such as nohup, must not ignore them for the daemons: they would heed it.
+for _number in (signal.SIGHUP, signal.SIGINT):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
 HELLO = {'protocol': {'major': 1, 'minor': 0}, 'client': 'test'}
 
 
