@@ -9,13 +9,23 @@
 
 struct point {
     const struct bir_plan *plan;
+    const struct bir_guard *guard;
     const struct bir_nest *nest;
     unsigned lane;
 };
 
+/* In a thread the registers of other engines may be ahead or behind, and what a loop was entered by may have changed.
+ */
+static bool is_current(const struct point *p, const struct bir_register *reg)
+{
+    return p->plan->thread == 0 || (reg->engine == p->plan->thread && !bir_instruction_region(p->guard->inst));
+}
+
 static bool leaf_value(void *user, const struct pelican_expr *leaf, int64_t *value)
 {
     const struct point *p = user;
+    if (leaf->kind == PELICAN_RUNTIME_VALUE && !is_current(p, leaf->u.reg))
+        return false;
     return bir_plan_leaf(p->plan, p->nest, leaf, p->lane, value);
 }
 
@@ -23,7 +33,7 @@ enum verdict { HOLDS, FAILS, OPEN };
 
 static enum verdict judge(const struct bir_plan *plan, const struct bir_guard *guard, unsigned lane)
 {
-    struct point point = { plan, guard->nest, lane };
+    struct point point = { plan, guard, guard->nest, lane };
     enum verdict verdict = guard->predicates.foreign ? OPEN : HOLDS;
     for (uint32_t i = 0; i < guard->predicates.count; i++) {
         const struct bir_predicate *predicate = &guard->predicates.items[i];

@@ -98,6 +98,7 @@ struct bir_plan {
     unsigned active;                                     /* lanes that are points of their own */
     struct bir_lanes lanes;                              /* by the predicates of the open loops */
     uint64_t polls;
+    uint8_t thread; /* engine whose thread is running, or 0 */
 };
 
 /* An empty plan with the registers that hold values before the function starts. */

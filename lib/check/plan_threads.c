@@ -5,8 +5,9 @@
  * The loops as they were recorded say which points an operand must be met at, and in which order: an odometer for each
  * site runs over its loops in step with the thread, past the points where a predicate is false. A wrong counter, bound
  * or branch therefore shows as a wrong address or as a wrong number of visits. A predicated instruction without such an
- * operand has an odometer all the same. Where a predicate or an inner trip count depends on a register, the thread may
- * be at any point from the last on where predicates hold and the address agrees. All lanes do the same.
+ * operand has an odometer all the same. Where a predicate or an inner trip count depends on a register, or the code had
+ * branches before, the thread may be at any point from the last on where predicates hold and the address agrees. All
+ * lanes do the same.
  *
  * Engines pass values to each other through tensors: a load with an edge to a save of another engine takes, the n-th
  * time, what the save wrote the n-th time. The threads run in turns, each until it waits for a value that is not there
@@ -384,7 +385,7 @@ static void set_axes(struct bir_plan *plan, const struct bir_nest *nest, uint64_
 static bool advance(struct threads *t, struct odometer *odometer, const struct bir_plan_site *site)
 {
     struct bir_plan *plan = t->plan;
-    bool open = site && (odometer->has_runtime || odometer->repeats);
+    bool open = site && (odometer->has_runtime || odometer->repeats || plan->input->had_branches);
     uint64_t end = odometer->points < MAX_GUARDED_POINTS ? odometer->points : MAX_GUARDED_POINTS;
     if (!odometer->guarded && !open) {
         set_axes(plan, odometer->nest, odometer->next++);
@@ -475,6 +476,7 @@ static enum bir_status run_thread(struct threads *t, struct thread *thread, bool
     struct bir_machine_fault fault;
     bool full = plan->options->mode == BIR_VALIDATION_FULL;
     uint64_t limit = full ? FULL_STEPS : SAMPLE_STEPS;
+    plan->thread = (uint8_t)(thread - t->threads);
     BIR_TRY(bir_machine_run_thread(&plan->machine, thread->pc, limit - thread->steps, consume, t, &fault));
     thread->ended = fault.trap == BIR_TRAP_NONE;
     *moved |= thread->ended;

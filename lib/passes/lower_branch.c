@@ -292,22 +292,6 @@ static struct bir_instruction *new_barrier(struct bir_branching *b, struct shape
     return barrier;
 }
 
-static enum bir_status build_blocks(struct bir_branching *b, struct shape *s)
-{
-    s->join = bir_branch_new_block(b, inst_name(s->inst), "-join", s->inst->block);
-    if (!s->join || !new_barrier(b, s))
-        return bir_pass_out_of_memory(b->context, b->module);
-    bir_branch_move_behind(s->inst, s->join);
-    BIR_TRY(bir_branch_guard_loop(b, s->inst, s->join));
-    s->head = s->inst->block;
-    struct bir_block *last = splice_body(b, s, s->head);
-    bool latch = s->body && s->engines != 0; /* else nobody has anything to do there */
-    s->latch = last && latch ? bir_branch_new_block(b, inst_name(s->inst), "-latch", last) : NULL;
-    return last && (!latch || s->latch) ? BIR_OK : bir_pass_out_of_memory(b->context, b->module);
-}
-
-/* --- emission --- */
-
 /* limit := coefficient * register + constant, on the register's engine. */
 static bool emit_limit(struct bir_branching *b, struct shape *s)
 {
@@ -319,6 +303,42 @@ static bool emit_limit(struct bir_branching *b, struct shape *s)
     bir_emit_alu_reg_imm(e, BIR_ALU_ADD, limit, limit, ub->u.affine.c);
     return !e->failed && bir_branch_share_emit(b, s->inst, &s->share, NULL, s->again);
 }
+
+/* The register that steers, or the limit made of it, on every engine: a limit at once, a condition in the latch. */
+static enum bir_status share_steering(struct bir_branching *b, struct shape *s)
+{
+    struct bir_register *value = s->steering;
+    if (!s->steering)
+        return BIR_OK;
+    if (s->inst->opcode == BIR_OP_DYNAMIC_FOR_LOOP) {
+        bir_branch_place(b, s->inst, s->steering->engine, "");
+        value = bir_emit_mint(&b->emitter, "-limit-", s->steering->engine, 1);
+        if (!value)
+            return bir_pass_out_of_memory(b->context, b->module);
+    }
+    bool do_while = s->inst->opcode == BIR_OP_DO_WHILE;
+    BIR_TRY(bir_branch_share_init(b, s->inst, do_while ? "condition" : "limit", value, s->engines, &s->share));
+    if (!do_while && s->loop->region.first && !emit_limit(b, s))
+        return bir_pass_out_of_memory(b->context, b->module);
+    return BIR_OK;
+}
+
+static enum bir_status build_blocks(struct bir_branching *b, struct shape *s)
+{
+    s->join = bir_branch_new_block(b, inst_name(s->inst), "-join", s->inst->block);
+    if (!s->join || !new_barrier(b, s))
+        return bir_pass_out_of_memory(b->context, b->module);
+    bir_branch_move_behind(s->inst, s->join);
+    BIR_TRY(share_steering(b, s)); /* before the tests, in which the register's engine need not take part */
+    BIR_TRY(bir_branch_guard_loop(b, s->inst, s->join));
+    s->head = s->inst->block;
+    struct bir_block *last = splice_body(b, s, s->head);
+    bool latch = s->body && s->engines != 0; /* else nobody has anything to do there */
+    s->latch = last && latch ? bir_branch_new_block(b, inst_name(s->inst), "-latch", last) : NULL;
+    return last && (!latch || s->latch) ? BIR_OK : bir_pass_out_of_memory(b->context, b->module);
+}
+
+/* --- emission --- */
 
 static bool emit_entry(struct bir_branching *b, struct shape *s, unsigned e)
 {
@@ -382,28 +402,10 @@ static bool each_engine(struct bir_branching *b, struct shape *s, engine_fn *emi
     return true;
 }
 
-/* The register that steers, or the limit made of it, on every engine. */
-static enum bir_status share_steering(struct bir_branching *b, struct shape *s)
-{
-    struct bir_register *value = s->steering;
-    if (!s->steering)
-        return BIR_OK;
-    if (s->inst->opcode == BIR_OP_DYNAMIC_FOR_LOOP) {
-        bir_branch_place(b, s->inst, s->steering->engine, "");
-        value = bir_emit_mint(&b->emitter, "-limit-", s->steering->engine, 1);
-        if (!value)
-            return bir_pass_out_of_memory(b->context, b->module);
-    }
-    return bir_branch_share_init(b, s->inst, s->inst->opcode == BIR_OP_DO_WHILE ? "condition" : "limit", value,
-                                 s->engines, &s->share);
-}
-
 static bool emit_code(struct bir_branching *b, struct shape *s)
 {
     if (s->inst->opcode == BIR_OP_DO_WHILE)
         return !s->latch || bir_branch_share_emit(b, s->inst, &s->share, s->latch, true);
-    if (s->body && s->inst->opcode == BIR_OP_DYNAMIC_FOR_LOOP && !emit_limit(b, s))
-        return false;
     return each_engine(b, s, emit_entry) && each_engine(b, s, emit_step);
 }
 
@@ -436,7 +438,6 @@ static enum bir_status take_apart(struct bir_branching *b, struct bir_instructio
         s.iv[e] = s.engines >> e & 1 ? bir_induction_register(axis, (enum bir_engine)e) : NULL;
     b->emitter.next = 0;
     BIR_TRY(build_blocks(b, &s));
-    BIR_TRY(share_steering(b, &s));
     return rebuild(b, &s) ? BIR_OK : bir_pass_out_of_memory(b->context, b->module);
 }
 

@@ -32,6 +32,7 @@ struct condition {
     struct bir_affine left;     /* of engines: the same expression, checked for each */
     struct bir_register *right; /* or NULL: 0 */
     enum bir_branch_compare compare;
+    struct bir_branch_share share; /* of right */
 };
 
 struct guard {
@@ -205,15 +206,20 @@ static struct bir_register *emit_value(struct bir_branching *b, struct bir_instr
     return b->emitter.failed ? NULL : value;
 }
 
-static enum bir_status share_right(struct bir_branching *b, struct bir_instruction *inst, const struct guard *guard,
-                                   const struct condition *condition, struct bir_branch_share *share)
+/* The registers of all conditions, before the first test: their engines do not take part in the tests. */
+static enum bir_status share_registers(struct bir_branching *b, struct bir_instruction *inst, const struct guard *guard)
 {
-    *share = (struct bir_branch_share){ .value = NULL };
-    if (!condition->right)
-        return BIR_OK;
-    BIR_TRY(bir_branch_share_init(b, inst, "tested", condition->right, guard->engines, share));
-    return bir_branch_share_emit(b, inst, share, NULL, guard->again) ? BIR_OK
-                                                                     : bir_pass_out_of_memory(b->context, b->module);
+    uint8_t engine = inst->engine;
+    for (uint32_t i = 0; i < guard->predicates.count; i++) {
+        struct condition *condition = &guard->conditions[i];
+        if (!condition->right)
+            continue;
+        BIR_TRY(bir_branch_share_init(b, inst, "tested", condition->right, guard->engines, &condition->share));
+        if (!bir_branch_share_emit(b, inst, &condition->share, NULL, guard->again))
+            return bir_pass_out_of_memory(b->context, b->module);
+    }
+    inst->engine = engine;
+    return BIR_OK;
 }
 
 /* Tests of one condition at the end of the block of inst, which goes to a block of its own behind it. */
@@ -222,9 +228,7 @@ static enum bir_status emit_test(struct bir_branching *b, struct bir_instruction
 {
     struct bir_block *block = inst->block, *next = bir_branch_new_block(b, inst_name(inst), "-if", block);
     struct bir_register *value[BIR_ENGINE_COUNT] = { NULL };
-    struct bir_branch_share share;
     uint8_t engine = inst->engine;
-    BIR_TRY(share_right(b, inst, guard, condition, &share));
     for (unsigned e = BIR_ENGINE_POOL; next && e <= BIR_ENGINE_SP; e++) {
         if (guard->engines >> e & 1 && !(value[e] = emit_value(b, inst, condition, e)))
             return bir_pass_out_of_memory(b->context, b->module);
@@ -235,7 +239,9 @@ static enum bir_status emit_test(struct bir_branching *b, struct bir_instruction
     bir_instruction_unlink(inst);
     bir_block_append(next, inst);
     for (unsigned e = BIR_ENGINE_POOL; e <= BIR_ENGINE_SP; e++) {
-        struct bir_branch_test test = { .compare = condition->compare, .left = value[e], .right = share.copies[e] };
+        struct bir_branch_test test = { .compare = condition->compare,
+                                        .left = value[e],
+                                        .right = condition->share.copies[e] };
         test.on_true = next;
         test.on_false = on_false;
         if (value[e] && !bir_branch_compare(b, inst, block, &test))
@@ -248,7 +254,10 @@ static enum bir_status emit_test(struct bir_branching *b, struct bir_instruction
 static enum bir_status emit_tests(struct bir_branching *b, struct bir_instruction *inst, const struct guard *guard,
                                   const struct bir_block *on_false)
 {
-    for (uint32_t i = 0; i < guard->predicates.count && guard->engines != 0; i++)
+    if (guard->engines == 0)
+        return BIR_OK;
+    BIR_TRY(share_registers(b, inst, guard));
+    for (uint32_t i = 0; i < guard->predicates.count; i++)
         BIR_TRY(emit_test(b, inst, guard, &guard->conditions[i], on_false));
     return BIR_OK;
 }

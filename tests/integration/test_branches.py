@@ -9,8 +9,10 @@ import copy
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -323,6 +325,135 @@ def mutants(structured, branched):
                 yield f"{inst['opcode']} {inst['name']} {title}", mutant
 
 
+# --- random programs ---
+
+class Program:
+    """Loops of every kind in each other, with predicates, breaks and registers of several engines."""
+
+    ENGINES = ('Activation', 'DVE', 'Pool', 'SP')
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.registers = {f'n{engine}': engine for engine in self.ENGINES}
+        self.axes = []
+        self.count = 0
+        code = [item for name, engine in self.registers.items() for item in self.fresh(name, engine)]
+        code += self.statements(3)
+        base = json.loads((SOURCE / 'tests' / 'vectors' / 'branched' / 'tail_tile.json').read_text())
+        function = base['functions'][0]
+        function['allocations'] += [{'Skind': 'register', 'name': name, 'dtype': 'int32', 'engine': engine}
+                                    for name, engine in self.registers.items()]
+        pos = {'Skind': 'memory_location', 'addr': 40960, 'allocated': True, 'bank': 0, 'base': 0, 'dims': [1, 64],
+               'name': 'pos', 'tensor_id': 0, 'type': 'SB'}
+        if not any(s['name'] == 'pos_set' for s in function['allocations']):
+            function['allocations'].append({'Skind': 'memory_location_set', 'addr_space': 'Local', 'dtype': 'int32',
+                                            'kind': 'Internal', 'memorylocations': [pos], 'name': 'pos_set',
+                                            'tensor_shape': [1, 16]})
+        function['blocks'] = [{'name': 'main', 'instructions': code}]
+        self.module = base
+
+    def name(self, stem):
+        self.count += 1
+        return f'{stem}{self.count}'
+
+    def chance(self, percent):
+        return self.random.randrange(100) < percent
+
+    def inst(self, stem, opcode, engine, ins=(), outs=(), **keys):
+        return {'name': self.name(stem), 'opcode': opcode, 'engine': engine, 'ins': list(ins), 'outs': list(outs), **keys}
+
+    @staticmethod
+    def access(name):
+        return {'kind': 'register_access', 'dtype': 'int32', 'regref': name}
+
+    def alu(self, name, op, value, **keys):
+        immediate = {'kind': 'imm_value', 'dtype': 'int32', 'value': value}
+        return self.inst('alu', 'RegisterAlu', self.registers[name], [self.access(name), immediate], [self.access(name)],
+                         op=op, **keys)
+
+    def fresh(self, name, engine):
+        """The register := a small number that only the data decides."""
+        element = {'ap': [[16, 1], [1, 1]], 'dtype': 'int32', 'kind': 'physical_ap', 'memref': 'pos',
+                   'memsetref': 'pos_set', 'offset': self.random.randrange(16)}
+        return [self.inst('load', 'TensorLoad', engine, [element], [self.access(name)]),
+                self.alu(name, 'mod', 4)]
+
+    def affine(self, c, terms):
+        return {'kind': 'AffExprKind', 'c': c,
+                'terms': [{'coeff': k, 'idx': {'axis': a, 'kind': 'AffIVKind'}} for a, k in terms]}
+
+    def predicates(self, percent):
+        if not self.chance(percent):
+            return {}
+        made = []
+        for _ in range(self.random.choice((1, 1, 2))):
+            e = self.affine(self.random.randrange(-3, 4), [(a, self.random.randrange(-2, 3)) for a in self.axes])
+            if self.chance(40):
+                reg = self.random.choice([r for r in self.registers if r.startswith('n')])
+                e['terms'].append({'coeff': self.random.choice((1, -1)),
+                                   'idx': {'kind': 'IntRuntimeValueKind', 'regref': reg}})
+            made.append({'expr': e, 'ge': self.chance(85)})
+        return {'predicates': made}
+
+    def work(self):
+        tile = self.affine(64 + self.random.randrange(32), [(a, self.random.randrange(9)) for a in self.axes])
+        x = {'ap': [[512, 32], [1, 64]], 'dtype': 'bfloat16', 'kind': 'symbolic_ap', 'memsetref': 'xbuf_set',
+             'addrs': [tile, self.affine(self.random.randrange(4), [])], 'access_shape': [32, 64]}
+        y = {'ap': [[64, 32], [1, 64]], 'dtype': 'bfloat16', 'kind': 'physical_ap', 'memref': 'y', 'memsetref': 'y_set',
+             'offset': 0}
+        return [self.inst('copy', 'TensorCopy', self.random.choice(('Activation', 'DVE', 'Pool')), [x], [y],
+                          can_read_uninit=False, **self.predicates(35))]
+
+    def body(self, depth, tail=()):
+        code = self.statements(depth - 1)
+        if self.chance(20):
+            code.append(self.inst('break', 'Break', 'ALL', **(self.predicates(100))))
+            return [{'name': self.name('block'), 'instructions': code},
+                    {'name': self.name('block'), 'instructions': self.work() + list(tail)}]
+        return [{'name': self.name('block'), 'instructions': code + list(tail)}]
+
+    def loop(self, depth):
+        predicates = self.predicates(20)
+        axis = self.name('i')
+        lb, trip, stride = self.random.randrange(3), self.random.randrange(4), self.random.choice((1, 1, 2, -1))
+        self.axes.append(axis)
+        blocks = self.body(depth)
+        self.axes.pop()
+        return [self.inst('loop', 'Loop', 'Unassigned', LoopAxis={'name': axis, 'lb': lb, 'ub': lb + trip * stride,
+                                                                 'stride': stride}, blocks=blocks, **predicates)]
+
+    def dynamic(self, depth):
+        reg = self.random.choice([r for r in self.registers if r.startswith('n')])
+        ub = self.affine(self.random.randrange(-2, 2), [])
+        ub['terms'] = [{'coeff': self.random.choice((1, 2)), 'idx': {'kind': 'IntRuntimeValueKind', 'regref': reg}}]
+        axis = {'name': self.name('d'), 'lb': self.affine(self.random.randrange(2), []), 'ub': ub,
+                'stride': self.affine(self.random.choice((1, 2)), [])}
+        return [self.inst('dynamic', 'DynamicForLoop', 'Unassigned', DynamicForLoopAxis=axis, blocks=self.body(depth),
+                          **self.predicates(15))]
+
+    def do_while(self, depth):
+        engine = self.random.choice(self.ENGINES)
+        reg = self.name('w')
+        self.registers[reg] = engine
+        code = self.fresh(reg, engine) + [self.alu(reg, 'add', 1)]
+        blocks = self.body(depth, [self.alu(reg, 'subtract', 1)])
+        return code + [self.inst('while', 'DoWhile', 'Unassigned', cond={'kind': 'IntRuntimeValueKind', 'regref': reg},
+                                 blocks=blocks, **self.predicates(15))]
+
+    def update(self):
+        reg = self.random.choice([r for r in self.registers if r.startswith('n')])
+        return [self.alu(reg, 'add', self.random.randrange(1, 4), **self.predicates(40)), self.alu(reg, 'mod', 5)]
+
+    def statements(self, depth):
+        code = self.work()
+        for _ in range(self.random.randrange(1, 4)):
+            kinds = [self.work, self.update]
+            if depth > 0:
+                kinds += [lambda: self.loop(depth), lambda: self.dynamic(depth), lambda: self.do_while(depth)]
+            code += self.random.choice(kinds)()
+        return code
+
+
 class Branches(unittest.TestCase):
     samples = sorted((SOURCE / 'tests' / 'vectors' / 'branched').glob('*.json'))
 
@@ -342,6 +473,24 @@ class Branches(unittest.TestCase):
             for tail in (',lower_branch,color_registers', ',color_registers,lower_branch'):
                 with self.subTest(path.stem + tail):
                     self.assertIsNone(differs(structured, lower(path, STRUCTURED + tail)))
+
+    def test_random_programs(self):
+        programs = int(os.environ.get('ROOST_RANDOM_PROGRAMS', 40))
+        steps = 0
+        with tempfile.TemporaryDirectory() as place:
+            path = pathlib.Path(place) / 'program.json'
+            for seed in range(programs):
+                path.write_text(json.dumps(Program(seed).module))
+                structured, branched = self.pair(path)
+                with self.subTest(seed=seed):
+                    self.assertIsNone(differs(structured, branched))
+                    checked = subprocess.run([ROOST, 'lower', '--no-daemon', '--check=full', '-o', os.devnull,
+                                              f'--passes={STRUCTURED},lower_branch,color_registers', str(path)],
+                                             capture_output=True, timeout=TIMEOUT, check=False)
+                    self.assertEqual(checked.returncode, 0, checked.stderr)
+                steps += Structured(structured, DATA[0]).run().steps
+        print(f'{programs} random programs, {steps} instructions executed')
+        self.assertGreater(steps, 50 * programs)
 
     def test_changes_show(self):
         total = 0
