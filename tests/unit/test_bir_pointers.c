@@ -131,6 +131,30 @@ START_TEST(pointers_lead_to_the_offending_values)
 }
 END_TEST
 
+/* Every failure that the fact sheet lists has documents. */
+START_TEST(failures_have_documents)
+{
+    size_t len;
+    int rows = 0;
+    char *text = unit_read_file(ROOST_VECTORS "/bir/failures.tsv", &len), *lines = NULL;
+    for (char *line = strtok_r(text, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
+        char *names = strchr(line, '\t'), *save = NULL;
+        if (*line == '#')
+            continue;
+        ck_assert_msg(names != NULL, "%s: no document", line);
+        for (char *name = strtok_r(names + 1, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+            char file[256];
+            snprintf(file, sizeof file, "%s.json", name);
+            struct bir_expectation e = bir_expectation_of(file); /* fails when there is none */
+            ck_assert_msg(e.code[0] != '\0', "%s: no code", name);
+        }
+        rows++;
+    }
+    ck_assert_int_ge(rows, 22);
+    free(text);
+}
+END_TEST
+
 /* Lines and columns of very many diagnostics in no order; counting from the start for each would take minutes. */
 START_TEST(places_in_text)
 {
@@ -171,6 +195,6 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = { pointers_lead_to_the_offending_values, places_in_text };
+    const TTest *const tests[] = { pointers_lead_to_the_offending_values, failures_have_documents, places_in_text };
     return UNIT_RUN("bir_pointers", tests);
 }
