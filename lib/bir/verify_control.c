@@ -7,6 +7,7 @@
  *
  * The order of blocks is topological but for back edges: every block but the first has a predecessor in front of it.
  */
+#include "bir/predicate.h"
 #include "bir/verify.h"
 
 struct flow {
@@ -63,7 +64,7 @@ static bool follow(const struct flow *flow, const struct bir_block *block, uint3
     BIR_EACH_INSTRUCTION (inst, block) {
         if (!is_terminator(inst))
             continue;
-        ends = true;
+        ends = ends || !bir_instruction_is_predicated(inst); /* else control may go on */
         leaves = leaves || (inst->opcode != BIR_OP_COMPARE_AND_BRANCH && inst->opcode != BIR_OP_UNCONDITIONAL_BRANCH);
         for (size_t key = 0; key < TARGET_KEYS; key++) {
             const struct bir_str *target = target_of(inst, key);

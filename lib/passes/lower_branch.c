@@ -14,11 +14,12 @@
  * on ALL - the join of a nested loop is such code - every engine goes round the loop, so that all meet at the barrier
  * equally often (choice); those that have no induction register get one.
  *
- * A Loop that never runs is skipped by an unconditional branch per engine, one that runs at all is entered without a
- * test. A DynamicForLoop tests at its entry too, against a limit register; a DoWhile repeats while its register is not
- * 0. Limit and condition are in a register of one engine; the others get copies (lower_branch_share.c): of the limit
- * before the loop, of the condition in each latch, so that engine goes round a DoWhile in any case. A Break becomes a
- * branch to the join. Predicates: see lower_branch_guard.c.
+ * A Loop that never runs is skipped by a test that is always true (choice: an unconditional branch would leave a body
+ * that only its own back branch leads to); one that runs at all is entered without a test. A DynamicForLoop tests at
+ * its entry too, against a limit register; a DoWhile repeats while its register is not 0. Limit and condition are in a
+ * register of one engine; the others get copies (lower_branch_share.c): of the limit before the loop, of the condition
+ * in each latch, so that engine goes round a DoWhile in any case. A Break becomes a branch to the join. Predicates: see
+ * lower_branch_guard.c.
  */
 #include "passes/lower_branch.h"
 
@@ -379,8 +380,11 @@ static bool emit_back_branch(struct bir_branching *b, struct shape *s, unsigned 
 static bool emit_entry_branch(struct bir_branching *b, struct shape *s, unsigned e)
 {
     struct bir_branch_test test = { .left = s->iv[e], .on_true = s->join, .on_false = s->body };
-    if (s->inst->opcode == BIR_OP_LOOP && pelican_axis_trip_count(s->loop->axis) == 0)
-        return bir_branch_jump(b, s->inst, "-skip", s->head, e, s->join);
+    if (s->inst->opcode == BIR_OP_LOOP && pelican_axis_trip_count(s->loop->axis) == 0) {
+        test.imm = s->ub;
+        test.compare = s->lb >= s->ub ? BIR_BRANCH_IS_GEIMM : BIR_BRANCH_IS_LEIMM; /* true */
+        return bir_branch_compare(b, s->inst, s->head, &test);
+    }
     if (s->inst->opcode != BIR_OP_DYNAMIC_FOR_LOOP)
         return true;
     test.right = s->share.copies[e];

@@ -484,10 +484,14 @@ class Branches(unittest.TestCase):
                 structured, branched = self.pair(path)
                 with self.subTest(seed=seed):
                     self.assertIsNone(differs(structured, branched))
-                    checked = subprocess.run([ROOST, 'lower', '--no-daemon', '--check=full', '-o', os.devnull,
+                    result = pathlib.Path(place) / 'lowered.json'
+                    checked = subprocess.run([ROOST, 'lower', '--no-daemon', '--check=full', '-o', str(result),
                                               f'--passes={STRUCTURED},lower_branch,color_registers', str(path)],
                                              capture_output=True, timeout=TIMEOUT, check=False)
                     self.assertEqual(checked.returncode, 0, checked.stderr)
+                    verified = subprocess.run([ROOST, 'check', '--no-daemon', '--strict', str(result)],
+                                              capture_output=True, timeout=TIMEOUT, check=False)
+                    self.assertEqual(verified.returncode, 0, verified.stdout)
                 steps += Structured(structured, DATA[0]).run().steps
         print(f'{programs} random programs, {steps} instructions executed')
         self.assertGreater(steps, 50 * programs)
