@@ -21,7 +21,7 @@ const struct bir_pass bir_passes[] = {
     { "lower_ap", bir_pass_lower_ap, "symbolic operands become register programs", true },
     { "expand_inst_late", bir_pass_expand_inst_late, "runtime offsets become register programs", true },
     { "color_registers", bir_pass_color_registers, "physical register numbers per engine", true },
-    { "lower_branch", bir_pass_lower_branch, "structured loops become blocks with branches", false },
+    { "lower_branch", bir_pass_lower_branch, "structured loops and predicates become blocks with branches", false },
     { "encode", NULL, "operands and instructions become bytes", false },
 };
 const size_t bir_pass_count = sizeof bir_passes / sizeof bir_passes[0];
