@@ -112,7 +112,7 @@ static const struct run branch_runs[] = {
 START_TEST(random_modules_with_branches)
 {
     const struct run *run = &branch_runs[_i];
-    struct totals total = check_many(run, module_count() / 5);
+    struct totals total = check_many(run, module_count() / 10);
     bool branches = run->passes != NULL;
     printf("random modules: %" PRIu64 " with %" PRIu64 " predicates, %" PRIu64 " loops as branches%s, %" PRIu64
            " registers spilled, %" PRIu64 " operands, %" PRIu64 " addresses\n",
