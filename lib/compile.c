@@ -227,7 +227,7 @@ static enum bir_status lower(struct job *job)
     if (wants_dump(options->print_after, "klr_codegen") && job->format == BIR_INPUT_KLR)
         BIR_TRY(dump(job, "klr_codegen", job->module));
     struct bir_arena scratch;
-    bir_arena_init(&scratch, job->limits->arena_bytes);
+    bir_arena_init_scratch(&scratch, job->limits->arena_bytes);
     enum bir_status status = run_pipeline(job, &pipeline, &scratch);
     bir_arena_deinit(&scratch);
     BIR_TRY(status);

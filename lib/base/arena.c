@@ -9,10 +9,10 @@
  * that is how a reference of four bytes is followed. A chunk of a single block is one page, however long: the block
  * starts in its first 16 KiB, and only starts of blocks are referred to.
  *
- * Chunks grow with the arena: half of what is reserved so far, up to 64 KiB. A small module wastes little, a large one
- * leaves little unused. Near the limit a chunk shrinks to what
- * the limit still admits. Sizes leave room for the allocator's own header, so that aligned chunks can follow each other
- * closely.
+ * Chunks grow with the arena: half of what is reserved so far, up to 64 KiB, then a huge page each. A small module
+ * wastes little; a large one gives back what it leaves unused of its last chunk (bir_arena_trim). Near the limit a
+ * chunk shrinks to what the limit still admits. Sizes leave room for the allocator's own header, so that aligned chunks
+ * can follow each other closely; huge pages come from the system and have none.
  *
  * Invariants: next and end are 8-aligned; next <= end; reserved_bytes is the sum of the chunk sizes and never above
  * limit_bytes. Under AddressSanitizer the free part of a page is poisoned and blocks keep a red zone between them.
@@ -20,6 +20,7 @@
 #define _POSIX_C_SOURCE 200112L /* posix_memalign: aligned_alloc wants sizes that are multiples */
 
 #include "base/arena.h"
+#include "base/pages.h"
 
 #include <assert.h>
 #include <stdalign.h>
@@ -37,28 +38,32 @@
 #include <sanitizer/asan_interface.h>
 #define RED_ZONE_BYTES        ((size_t)8)
 #define SLAB_BYTES            ((size_t)0) /* nothing is packed: red zones need whole words */
+#define MAPS                  false       /* LeakSanitizer does not look for pointers in mapped memory */
 #define POISON(start, size)   ASAN_POISON_MEMORY_REGION((start), (size))
 #define UNPOISON(start, size) ASAN_UNPOISON_MEMORY_REGION((start), (size))
 #else
 #define RED_ZONE_BYTES        ((size_t)0)
 #define SLAB_BYTES            ((size_t)512)
+#define MAPS                  true
 #define POISON(start, size)   ((void)(start), (void)(size))
 #define UNPOISON(start, size) ((void)(start), (void)(size))
 #endif
 
-#define ALIGNMENT        ((size_t)8)
-#define PAGE_BYTES       ((size_t)BIR_ARENA_PAGE_BYTES)
-#define MALLOC_BYTES     ((size_t)64) /* an allocator's header and more */
-#define CHUNK_MIN_BYTES  ((size_t)4096)
-#define CHUNK_MAX_BYTES  ((size_t)64 << 10)
-#define OWN_CHUNK_BYTES  (PAGE_BYTES / 4) /* larger blocks have a chunk of their own */
-#define PAGES_MAX        (UINT32_C(1) << (32 - BIR_REF_OFFSET_BITS))
+#define ALIGNMENT       ((size_t)8)
+#define PAGE_BYTES      ((size_t)BIR_ARENA_PAGE_BYTES)
+#define MALLOC_BYTES    ((size_t)64) /* an allocator's header and more */
+#define CHUNK_MIN_BYTES ((size_t)4096)
+#define CHUNK_MAX_BYTES ((size_t)64 << 10)
+#define HUGE_FROM_BYTES ((size_t)1 << 20) /* an arena of this size grows by huge pages */
+#define OWN_CHUNK_BYTES (PAGE_BYTES / 4)  /* larger blocks have a chunk of their own */
+#define PAGES_MAX       (UINT32_C(1) << (32 - BIR_REF_OFFSET_BITS))
 
 struct bir_arena_chunk {
     struct bir_arena_page page; /* the first one */
     struct bir_arena_chunk *next;
     size_t size_bytes; /* with this header */
     bool is_own;       /* holds one block */
+    bool is_mapped;    /* from base/pages.h, and zero where no page was opened */
 };
 
 #define HEADER_BYTES      sizeof(struct bir_arena_chunk)
@@ -76,10 +81,19 @@ void bir_arena_init(struct bir_arena *arena, size_t limit_bytes)
     arena->limit_bytes = limit_bytes;
 }
 
+void bir_arena_init_scratch(struct bir_arena *arena, size_t limit_bytes)
+{
+    bir_arena_init(arena, limit_bytes);
+    arena->is_scratch = true;
+}
+
 static void chunk_free(struct bir_arena_chunk *chunk)
 {
     UNPOISON(chunk, chunk->size_bytes);
-    free(chunk);
+    if (chunk->is_mapped)
+        bir_pages_unmap(chunk, chunk->size_bytes);
+    else
+        free(chunk);
 }
 
 void bir_arena_deinit(struct bir_arena *arena)
@@ -91,7 +105,9 @@ void bir_arena_deinit(struct bir_arena *arena)
         chunk = next;
     }
     free(arena->pages);
+    bool is_scratch = arena->is_scratch;
     bir_arena_init(arena, arena->limit_bytes);
+    arena->is_scratch = is_scratch;
 }
 
 /* Bytes that a block of `size` occupies, or 0 when the sum overflows. */
@@ -144,7 +160,8 @@ static bool open_page(struct bir_arena *arena)
     size_t size = left < PAGE_BYTES ? left : PAGE_BYTES;
     bool is_first = start == (char *)arena->chunks;
     size_t header = is_first ? HEADER_BYTES : PAGE_HEADER_BYTES;
-    memset(start + header, 0, size - header);
+    if (!arena->chunks->is_mapped)
+        memset(start + header, 0, size - header);
     number_page(arena, start);
     arena->next = start + header;
     arena->end = arena->unopened = start + size;
@@ -156,6 +173,8 @@ static bool open_page(struct bir_arena *arena)
 
 static size_t preferred_chunk_bytes(const struct bir_arena *arena)
 {
+    if (MAPS && arena->reserved_bytes >= HUGE_FROM_BYTES)
+        return BIR_HUGE_BYTES;
     size_t half = arena->reserved_bytes / 2;
     size_t bytes = half < CHUNK_MIN_BYTES ? CHUNK_MIN_BYTES : half;
     if (bytes > CHUNK_MAX_BYTES)
@@ -177,26 +196,30 @@ static struct bir_arena_chunk *chunk_new(struct bir_arena *arena, size_t wanted,
         if (wanted > left)
             wanted = left;
     }
-    void *memory;
-    if (posix_memalign(&memory, PAGE_BYTES, wanted) != 0) {
+    void *memory = wanted >= BIR_HUGE_BYTES && MAPS ? bir_pages_map(wanted) : NULL;
+    bool is_mapped = memory;
+    if (!memory && posix_memalign(&memory, PAGE_BYTES, wanted) != 0) {
         arena->failure = BIR_NOMEM;
         return NULL;
     }
     struct bir_arena_chunk *chunk = memory;
-    *chunk = (struct bir_arena_chunk){ .size_bytes = wanted };
+    *chunk = (struct bir_arena_chunk){ .size_bytes = wanted, .is_mapped = is_mapped };
     arena->reserved_bytes += wanted;
     return chunk;
 }
 
 static char *alloc_own_chunk(struct bir_arena *arena, size_t occupied)
 {
-    size_t needed = occupied + HEADER_BYTES;
-    struct bir_arena_chunk *chunk = reserve_page(arena) ? chunk_new(arena, needed, needed) : NULL;
+    size_t needed = occupied + HEADER_BYTES, wanted = needed;
+    if (arena->is_scratch && needed > BIR_HUGE_BYTES / 2)
+        wanted = (needed + BIR_HUGE_BYTES - 1) & ~(BIR_HUGE_BYTES - 1);
+    struct bir_arena_chunk *chunk = reserve_page(arena) ? chunk_new(arena, wanted, needed) : NULL;
     if (!chunk)
         return NULL;
     chunk->is_own = true;
     char *block = (char *)chunk + HEADER_BYTES;
-    memset(block, 0, occupied);
+    if (!chunk->is_mapped)
+        memset(block, 0, occupied);
     number_page(arena, (char *)chunk);
     POISON(block, occupied);
     /* behind the newest, whose pages are still in use; or as the first, with no page to open */
@@ -218,13 +241,33 @@ static bool add_chunk(struct bir_arena *arena, size_t wanted, size_t occupied)
     return true;
 }
 
+/* Pages of the newest chunk, which is made when there is no room, for one block: many faults cheaper than a chunk. */
+static char *alloc_pages(struct bir_arena *arena, size_t occupied)
+{
+    size_t size = (occupied + HEADER_BYTES + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+    if (!reserve_page(arena))
+        return NULL;
+    if ((size_t)(arena->chunk_end - arena->unopened) < size && !add_chunk(arena, BIR_HUGE_BYTES, size))
+        return NULL;
+    char *start = arena->unopened;
+    char *block = start + (start == (char *)arena->chunks ? HEADER_BYTES : PAGE_HEADER_BYTES);
+    if (!arena->chunks->is_mapped)
+        memset(block, 0, occupied);
+    number_page(arena, start);
+    arena->unopened = start + size;
+    POISON(block, occupied);
+    return block;
+}
+
 static char *alloc_from_new_page(struct bir_arena *arena, size_t occupied)
 {
     size_t preferred = preferred_chunk_bytes(arena);
     size_t page = preferred < PAGE_BYTES ? preferred : PAGE_BYTES;
     bool is_large = arena->chunks ? occupied > OWN_CHUNK_BYTES : occupied + HEADER_BYTES > page / 4;
-    if (is_large || occupied + HEADER_BYTES > page)
-        return alloc_own_chunk(arena, occupied);
+    if (is_large || occupied + HEADER_BYTES > page) {
+        bool shares = arena->is_scratch && preferred == BIR_HUGE_BYTES && occupied < BIR_HUGE_BYTES / 2;
+        return shares ? alloc_pages(arena, occupied) : alloc_own_chunk(arena, occupied);
+    }
     while ((size_t)(arena->end - arena->next) < occupied) {
         if (arena->unopened == arena->chunk_end && !add_chunk(arena, preferred, occupied))
             return NULL;
@@ -310,6 +353,17 @@ void *bir_arena_alloc_packed(struct bir_arena *arena, enum bir_memory category, 
     char *block = arena->packed_next;
     arena->packed_next += occupied;
     return block;
+}
+
+void bir_arena_trim(struct bir_arena *arena)
+{
+    struct bir_arena_chunk *chunk = arena->chunks;
+    if (!chunk || !chunk->is_mapped || chunk->is_own || arena->unopened == arena->chunk_end)
+        return;
+    size_t kept = bir_pages_unmap_tail(chunk, chunk->size_bytes, (size_t)(arena->unopened - (char *)chunk));
+    arena->reserved_bytes -= chunk->size_bytes - kept;
+    chunk->size_bytes = kept;
+    arena->chunk_end = arena->unopened;
 }
 
 void bir_arena_release(struct bir_arena *arena, enum bir_memory category, void *block, size_t size)

@@ -37,7 +37,7 @@ struct bir_arena {
     struct bir_arena_chunk *chunks; /* newest first */
     char *next;                     /* first free byte of the open page */
     char *end;
-    char *last; /* start of the newest allocation, for bir_arena_grow */
+    char *last;                     /* start of the newest allocation, for bir_arena_grow */
     char *unopened, *chunk_end;     /* pages of the newest chunk that are still to come */
     char *packed_next, *packed_end; /* slab of bir_arena_alloc_packed */
     char **pages;                   /* by number: their first bytes */
@@ -45,11 +45,16 @@ struct bir_arena {
     size_t limit_bytes;
     size_t reserved_bytes;
     size_t used_bytes[BIR_MEM_COUNT];
+    bool is_scratch;
     enum bir_status failure; /* BIR_OK, or why the most recent failed allocation failed */
 };
 
 /* limit_bytes bounds the reserved bytes; 0 means no bound. Allocates nothing. */
 void bir_arena_init(struct bir_arena *arena, size_t limit_bytes);
+
+/* The same for what lives as long as one step of the work: it may waste memory to be quick, and gives no block back
+ * before the end. */
+void bir_arena_init_scratch(struct bir_arena *arena, size_t limit_bytes);
 
 /* Frees every chunk. Accepts a zeroed arena; leaves it reusable with the same limit. */
 void bir_arena_deinit(struct bir_arena *arena);
@@ -62,16 +67,20 @@ void *bir_arena_alloc(struct bir_arena *arena, enum bir_memory category, size_t 
 void *bir_arena_alloc_packed(struct bir_arena *arena, enum bir_memory category, size_t size) BIR_MUST_CHECK;
 
 /* count * size bytes; an overflowing product fails like a limit. */
-void *bir_arena_alloc_array(struct bir_arena *arena, enum bir_memory category, size_t count, size_t size) BIR_MUST_CHECK;
+void *bir_arena_alloc_array(struct bir_arena *arena, enum bir_memory category, size_t count,
+                            size_t size) BIR_MUST_CHECK;
 
-/* A block of new_size bytes that starts with the old_size bytes at old (NULL with old_size 0 is fine). The rest is zero.
- * In place when old is the newest allocation and its chunk has room. */
+/* A block of new_size bytes that starts with the old_size bytes at old (NULL with old_size 0 is fine). The rest is
+ * zero. In place when old is the newest allocation and its chunk has room. */
 void *bir_arena_grow(struct bir_arena *arena, enum bir_memory category, void *old, size_t old_size,
                      size_t new_size) BIR_MUST_CHECK;
 
 /* Gives a block back that nothing points to any more. Only a block with a chunk of its own (of more than a quarter of a
- * page) is freed; a smaller one stays until the end. Accepts NULL. */
+ * page, of an arena that is not scratch) is freed; a smaller one stays until the end. Accepts NULL. */
 void bir_arena_release(struct bir_arena *arena, enum bir_memory category, void *block, size_t size);
+
+/* Gives back what is unused of a large arena that will not grow for now. It may grow again. */
+void bir_arena_trim(struct bir_arena *arena);
 
 /* NUL-terminated copies, charged to BIR_MEM_STRINGS; NULL on failure. */
 char *bir_arena_strndup(struct bir_arena *arena, const char *text, size_t len) BIR_MUST_CHECK;

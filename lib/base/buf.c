@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "base/pages.h"
 
 #define FIRST_CAPACITY ((size_t)256)
 
@@ -45,6 +46,7 @@ static bool grow(struct bir_buf *buf, size_t n)
         return fail(buf, BIR_NOMEM);
     buf->data = data;
     buf->capacity = capacity;
+    bir_pages_advise_huge(data, capacity);
     return true;
 }
 

@@ -208,6 +208,29 @@ bool bir_map_put(struct bir_map *map, struct bir_arena *arena, const void *key, 
     return true;
 }
 
+uint32_t bir_map_count(struct bir_map *map)
+{
+    assert(map->named);
+    return map->next && !recall(map) ? UINT32_MAX : map->objects.count;
+}
+
+bool bir_map_put_new(struct bir_map *map, struct bir_arena *arena, const void *key, void *value)
+{
+    assert(map->named && name_of(value) == key);
+    if (map->next)
+        return true;
+    if (!bir_ref_table_reserve(&map->objects, arena, hash_name, map))
+        return false;
+    bir_ref_table_add(&map->objects, bir_ref_hash_pointer(key), bir_ref_of(value));
+    return true;
+}
+
+bool bir_map_expect(struct bir_map *map, struct bir_arena *arena, uint32_t more)
+{
+    assert(map->named);
+    return map->next || bir_ref_table_expect(&map->objects, arena, more, hash_name, map);
+}
+
 void bir_map_remove(struct bir_map *map, const void *key)
 {
     if (map->named) {

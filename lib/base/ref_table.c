@@ -8,26 +8,42 @@
 #define FIRST_CAPACITY 32u
 #define SMALL_CAPACITY 1024u /* slots of a table that has a chunk of its own, near enough */
 
-bool bir_ref_table_grow(struct bir_ref_table *table, struct bir_arena *arena, bir_ref_hash_fn *hash, const void *user)
+static bool set_capacity(struct bir_ref_table *table, struct bir_arena *arena, uint32_t capacity, bir_ref_hash_fn *hash,
+                         const void *user)
 {
-    struct bir_ref_table grown = { .capacity = FIRST_CAPACITY, .count = table->count };
-    uint32_t more = table->capacity < SMALL_CAPACITY ? table->capacity : table->capacity / 2;
-    if (table->capacity && __builtin_add_overflow(table->capacity, more, &grown.capacity)) {
-        arena->failure = BIR_LIMIT;
-        return false;
-    }
+    struct bir_ref_table grown = { .capacity = capacity };
     grown.slots = bir_arena_alloc_array(arena, BIR_MEM_TABLES, grown.capacity, sizeof(*grown.slots));
     if (!grown.slots)
         return false;
     for (uint32_t i = 0; i < table->capacity; i++) {
-        if (!table->slots[i])
-            continue;
-        uint32_t j = bir_ref_table_first(&grown, hash(user, table->slots[i]));
-        while (grown.slots[j])
-            j = bir_ref_table_next(&grown, j);
-        grown.slots[j] = table->slots[i];
+        if (table->slots[i])
+            bir_ref_table_add(&grown, hash(user, table->slots[i]), table->slots[i]);
     }
     bir_arena_release(arena, BIR_MEM_TABLES, table->slots, table->capacity * sizeof(*table->slots));
     *table = grown;
     return true;
+}
+
+bool bir_ref_table_grow(struct bir_ref_table *table, struct bir_arena *arena, bir_ref_hash_fn *hash, const void *user)
+{
+    uint32_t capacity = FIRST_CAPACITY;
+    uint32_t more = table->capacity < SMALL_CAPACITY ? table->capacity : table->capacity / 2;
+    if (table->capacity && __builtin_add_overflow(table->capacity, more, &capacity)) {
+        arena->failure = BIR_LIMIT;
+        return false;
+    }
+    return set_capacity(table, arena, capacity, hash, user);
+}
+
+bool bir_ref_table_expect(struct bir_ref_table *table, struct bir_arena *arena, uint32_t more, bir_ref_hash_fn *hash,
+                          const void *user)
+{
+    uint64_t wanted = ((uint64_t)table->count + more) / 3 * 4 + 8;
+    if (wanted <= table->capacity)
+        return true;
+    if (wanted > UINT32_MAX) {
+        arena->failure = BIR_LIMIT;
+        return false;
+    }
+    return set_capacity(table, arena, (uint32_t)wanted, hash, user);
 }

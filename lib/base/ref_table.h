@@ -27,6 +27,11 @@ typedef uint32_t bir_ref_hash_fn(const void *user, bir_ref object);
 bool bir_ref_table_grow(struct bir_ref_table *table, struct bir_arena *arena, bir_ref_hash_fn *hash,
                         const void *user) BIR_MUST_CHECK;
 
+/* Makes room for `more` at once, so that filling it does not grow it again; false on failure, with the table unchanged.
+ */
+bool bir_ref_table_expect(struct bir_ref_table *table, struct bir_arena *arena, uint32_t more, bir_ref_hash_fn *hash,
+                          const void *user) BIR_MUST_CHECK;
+
 /* Makes room for one more; false on failure, with the table unchanged. */
 static inline BIR_MUST_CHECK bool bir_ref_table_reserve(struct bir_ref_table *table, struct bir_arena *arena,
                                                         bir_ref_hash_fn *hash, const void *user)
@@ -43,6 +48,16 @@ static inline uint32_t bir_ref_table_first(const struct bir_ref_table *table, ui
 static inline uint32_t bir_ref_table_next(const struct bir_ref_table *table, uint32_t i)
 {
     return i + 1 < table->capacity ? i + 1 : 0;
+}
+
+/* Enters an object that the table does not have and has room for. */
+static inline void bir_ref_table_add(struct bir_ref_table *table, uint32_t hash, bir_ref object)
+{
+    uint32_t i = bir_ref_table_first(table, hash);
+    while (table->slots[i])
+        i = bir_ref_table_next(table, i);
+    table->slots[i] = object;
+    table->count++;
 }
 
 /* Of an address that is the key itself. */

@@ -43,27 +43,63 @@ static bir_ref *probe(const struct bir_strtab *strings, const char *text, size_t
     return &table->slots[i];
 }
 
-const struct bir_str *bir_intern(struct bir_strtab *table, const char *text, size_t len)
+static bool room_for_one(struct bir_strtab *table, size_t len)
 {
     if (len > UINT32_MAX - 16) {
         table->arena->failure = BIR_LIMIT;
-        return NULL;
+        return false;
     }
-    if (!bir_ref_table_reserve(&table->table, table->arena, hash_string, table))
+    return bir_ref_table_reserve(&table->table, table->arena, hash_string, table);
+}
+
+static struct bir_str *make(struct bir_strtab *table, const char *text, size_t len)
+{
+    struct bir_str *made = bir_arena_alloc_packed(table->arena, BIR_MEM_STRINGS, sizeof(*made) + len + 1);
+    if (!made)
+        return NULL;
+    made->len = (uint32_t)len;
+    memcpy(made->text, text, len);
+    return made;
+}
+
+const struct bir_str *bir_intern(struct bir_strtab *table, const char *text, size_t len)
+{
+    if (!room_for_one(table, len))
         return NULL;
     if (len == 0)
         text = "";
     bir_ref *slot = probe(table, text, len);
     if (*slot)
         return bir_arena_at(table->arena, *slot);
-    struct bir_str *made = bir_arena_alloc_packed(table->arena, BIR_MEM_STRINGS, sizeof(*made) + len + 1);
+    struct bir_str *made = make(table, text, len);
     if (!made)
         return NULL;
-    made->len = (uint32_t)len;
-    memcpy(made->text, text, len);
     *slot = bir_ref_of(made);
     table->table.count++;
     return made;
+}
+
+const struct bir_str *bir_intern_new(struct bir_strtab *table, const char *text, size_t len)
+{
+    struct bir_str *made = room_for_one(table, len) ? make(table, text, len) : NULL;
+    if (made)
+        bir_ref_table_add(&table->table, hash_bytes(table, text, len), bir_ref_of(made));
+    return made;
+}
+
+bool bir_strtab_expect(struct bir_strtab *table, uint32_t more)
+{
+    return bir_ref_table_expect(&table->table, table->arena, more, hash_string, table);
+}
+
+bool bir_strtab_any(const struct bir_strtab *table, bool (*holds)(const struct bir_str *s, void *user), void *user)
+{
+    for (uint32_t i = 0; i < table->table.capacity; i++) {
+        const struct bir_str *s = bir_arena_at(table->arena, table->table.slots[i]);
+        if (s && holds(s, user))
+            return true;
+    }
+    return false;
 }
 
 const struct bir_str *bir_intern_cstr(struct bir_strtab *table, const char *text)

@@ -26,6 +26,13 @@ void bir_strtab_init(struct bir_strtab *table, struct bir_arena *arena);
 const struct bir_str *bir_intern(struct bir_strtab *table, const char *text, size_t len) BIR_MUST_CHECK;
 const struct bir_str *bir_intern_cstr(struct bir_strtab *table, const char *text) BIR_MUST_CHECK;
 
+/* The same for bytes that no string of the table has, as the caller knows: they are not looked for. */
+const struct bir_str *bir_intern_new(struct bir_strtab *table, const char *text, size_t len) BIR_MUST_CHECK;
+/* Room for so many more strings at once; false on failure. */
+bool bir_strtab_expect(struct bir_strtab *table, uint32_t more) BIR_MUST_CHECK;
+/* Does any string fulfil the condition? */
+bool bir_strtab_any(const struct bir_strtab *table, bool (*holds)(const struct bir_str *s, void *user), void *user);
+
 /* printf into the table. */
 const struct bir_str *bir_intern_printf(struct bir_strtab *table, const char *fmt, ...) BIR_PRINTF(2, 3) BIR_MUST_CHECK;
 

@@ -101,6 +101,8 @@ struct bir_argument *bir_instruction_first(const struct bir_instruction *inst, e
     struct bir_argument *first = bir_ref_at(inst, inst->operands);
     if (first->role == role)
         return first; /* nothing of a lower rank is in front */
+    if (rank_of(role) < rank_of((enum bir_role)first->role))
+        return NULL;
     struct bir_argument *arg = bir_instruction_last(inst, role);
     while (arg && ring_prev(arg)->role == role)
         arg = ring_prev(arg);
@@ -116,9 +118,8 @@ static void link_behind(struct bir_argument *position, struct bir_argument *arg)
     position->next = self;
 }
 
-void bir_argument_link(struct bir_argument *arg, enum bir_role role)
+static void link_last(struct bir_instruction *inst, struct bir_argument *arg, enum bir_role role)
 {
-    struct bir_instruction *inst = bir_argument_parent(arg);
     struct bir_argument *position = last_up_to(inst, role);
     arg->role = (uint8_t)role;
     if (position) {
@@ -130,6 +131,11 @@ void bir_argument_link(struct bir_argument *arg, enum bir_role role)
     else
         arg->next = arg->prev = bir_ref_of(arg);
     inst->operands = bir_ref_of(arg);
+}
+
+void bir_argument_link(struct bir_argument *arg, enum bir_role role)
+{
+    link_last(bir_argument_parent(arg), arg, role);
 }
 
 static void link_before(struct bir_argument *position, struct bir_argument *arg)
@@ -198,7 +204,7 @@ struct bir_argument *bir_argument_new_last(struct bir_module *module, struct bir
     assert(inst);
     struct bir_argument *arg = make(module, inst, kind, BIR_DTYPE_UINT8, n_addrs);
     if (arg)
-        bir_argument_link(arg, is_immediate(kind) ? BIR_ROLE_IN : role);
+        link_last(inst, arg, is_immediate(kind) ? BIR_ROLE_IN : role);
     return arg;
 }
 

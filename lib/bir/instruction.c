@@ -94,6 +94,14 @@ void bir_instruction_insert_before(struct bir_instruction *position, struct bir_
     enter_name(inst);
 }
 
+void bir_instruction_insert_new_before(struct bir_instruction *position, struct bir_instruction *inst)
+{
+    struct bir_function *function = bir_instruction_function(position);
+    link_between(position->block, bir_instruction_prev(position), inst, position);
+    bool entered = !function || bir_map_put_new(&function->instructions, &function->module->arena, inst->name, inst);
+    (void)entered; /* as in enter_name */
+}
+
 void bir_instruction_insert_after(struct bir_instruction *position, struct bir_instruction *inst)
 {
     link_between(position->block, position, inst, position->next);
@@ -177,6 +185,32 @@ struct bir_region *bir_instruction_region(const struct bir_instruction *inst)
 struct bir_function *bir_instruction_function(const struct bir_instruction *inst)
 {
     return inst->block ? inst->block->region->function : NULL;
+}
+
+/* Names of a function */
+
+static void *next_instruction(void *user, void *previous)
+{
+    struct bir_function *function = user;
+    struct bir_walk walk = { .root = &function->body, .current = previous };
+    return bir_walk_next(&walk);
+}
+
+void bir_function_forget_names(struct bir_function *function)
+{
+    bir_map_forget(&function->instructions, next_instruction, function);
+}
+
+bool bir_function_has_unique_names(struct bir_function *function)
+{
+    struct bir_walk walk;
+    uint32_t count = 0;
+    bir_walk_init(&walk, &function->body);
+    for (const struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk), count++) {
+        if (!inst->name)
+            return false;
+    }
+    return bir_map_count(&function->instructions) == count;
 }
 
 /* Clone */

@@ -136,7 +136,8 @@ struct bir_location *bir_location_new(struct bir_set *set, const struct bir_str 
     return location;
 }
 
-struct bir_register *bir_register_new(struct bir_function *function, const struct bir_str *name)
+/* Not in the map yet. */
+static struct bir_register *make_register(struct bir_function *function, const struct bir_str *name)
 {
     struct bir_arena *arena = &function->module->arena;
     struct bir_register *reg = BIR_NEW(arena, BIR_MEM_STORAGES, struct bir_register);
@@ -145,24 +146,42 @@ struct bir_register *bir_register_new(struct bir_function *function, const struc
     init_storage(&reg->base, BIR_STORAGE_REGISTER, function, name);
     reg->num_physical = 1;
     reg->physical_id = -1;
-    if (!bir_vec_push(arena, &function->storages, &reg->base) || !enter_first(&function->registers, arena, name, reg))
-        return NULL;
-    return reg;
+    return bir_vec_push(arena, &function->storages, &reg->base) ? reg : NULL;
+}
+
+struct bir_register *bir_register_new(struct bir_function *function, const struct bir_str *name)
+{
+    struct bir_register *reg = make_register(function, name);
+    return reg && enter_first(&function->registers, &function->module->arena, name, reg) ? reg : NULL;
+}
+
+static void set_up_register(struct bir_register *reg, enum bir_engine engine, unsigned num_physical)
+{
+    assert(num_physical == 1 || num_physical == 2);
+    reg->engine = (uint8_t)engine;
+    reg->num_physical = (uint8_t)num_physical;
+    reg->base.dtype = num_physical == 2 ? BIR_DTYPE_INT64 : BIR_DTYPE_INT32;
+    reg->base.flags &= (uint8_t)~BIR_STORAGEF_DTYPE_ABSENT;
 }
 
 struct bir_register *bir_function_add_register(struct bir_function *function, const struct bir_str *name,
                                                enum bir_engine engine, unsigned num_physical)
 {
-    assert(num_physical == 1 || num_physical == 2);
     struct bir_register *reg = bir_function_find_register(function, name);
     if (!reg)
         reg = bir_register_new(function, name);
-    if (!reg)
+    if (reg)
+        set_up_register(reg, engine, num_physical);
+    return reg;
+}
+
+struct bir_register *bir_function_new_register(struct bir_function *function, const struct bir_str *name,
+                                               enum bir_engine engine, unsigned num_physical)
+{
+    struct bir_register *reg = make_register(function, name);
+    if (!reg || !bir_map_put_new(&function->registers, &function->module->arena, name, reg))
         return NULL;
-    reg->engine = (uint8_t)engine;
-    reg->num_physical = (uint8_t)num_physical;
-    reg->base.dtype = num_physical == 2 ? BIR_DTYPE_INT64 : BIR_DTYPE_INT32;
-    reg->base.flags &= (uint8_t)~BIR_STORAGEF_DTYPE_ABSENT;
+    set_up_register(reg, engine, num_physical);
     return reg;
 }
 

@@ -451,6 +451,9 @@ struct bir_location *bir_location_new(struct bir_set *set, const struct bir_str 
 /* Mint or reuse by name, then set engine and count (lowering.md 1.8). num_physical is 1 or 2. dtype int32 or int64. */
 struct bir_register *bir_function_add_register(struct bir_function *function, const struct bir_str *name,
                                                enum bir_engine engine, unsigned num_physical) BIR_MUST_CHECK;
+/* The same for a name that no register of the function has, as the caller knows: it is not looked for. */
+struct bir_register *bir_function_new_register(struct bir_function *function, const struct bir_str *name,
+                                               enum bir_engine engine, unsigned num_physical) BIR_MUST_CHECK;
 /* The same without a look-up: a further register even when the name is taken. One physical register, not coloured. */
 struct bir_register *bir_register_new(struct bir_function *function, const struct bir_str *name) BIR_MUST_CHECK;
 struct bir_queue *bir_queue_new(struct bir_module *module, const struct bir_str *name) BIR_MUST_CHECK;
@@ -464,6 +467,8 @@ struct bir_instruction *bir_instruction_new(struct bir_module *module, enum bir_
 void bir_block_append(struct bir_block *block, struct bir_instruction *inst);
 /* Before `position`, which is in a block. */
 void bir_instruction_insert_before(struct bir_instruction *position, struct bir_instruction *inst);
+/* The same for a name that no instruction of the function has, as the caller knows: it is not looked for. */
+void bir_instruction_insert_new_before(struct bir_instruction *position, struct bir_instruction *inst);
 void bir_instruction_insert_after(struct bir_instruction *position, struct bir_instruction *inst);
 /* Takes it out of its block (it stays valid; operands stay registered unless bir_instruction_drop_uses is called). */
 void bir_instruction_unlink(struct bir_instruction *inst);
@@ -488,6 +493,11 @@ struct bir_function *bir_instruction_function(const struct bir_instruction *inst
 /* A full copy of header, operands (registered as uses), properties, edges; without region; not in a block. */
 struct bir_instruction *bir_instruction_clone(struct bir_module *module, const struct bir_instruction *inst,
                                               const struct bir_str *name) BIR_MUST_CHECK;
+/* True when all instructions of the function have names and no two the same. */
+bool bir_function_has_unique_names(struct bir_function *function);
+/* Their map drops what it has, to learn it again when it is asked: what makes many instructions with new names does not
+ * look them up, and perhaps nobody will. */
+void bir_function_forget_names(struct bir_function *function);
 /* Numbers every instruction of the function in program order, nested bodies in place; returns how many. */
 uint32_t bir_function_number(struct bir_function *function);
 /* MAX-merge of lowering.md 12.1: one edge an ordered pair and list. False on allocation failure. later != earlier. */
@@ -579,6 +589,17 @@ static inline struct bir_argument *bir_argument_prev(const struct bir_argument *
     struct bir_argument *prev = bir_ref_at(arg, arg->prev);
     return prev->next != bir_argument_parent(arg)->operands && prev->role == arg->role ? prev : NULL;
 }
+/* All operands of an instruction, whatever their list: index operands, then inputs, then outputs. */
+static inline struct bir_argument *bir_operand_first(const struct bir_instruction *inst)
+{
+    return inst->operands ? bir_ref_at(inst, inst->operands) : NULL;
+}
+static inline struct bir_argument *bir_operand_next(const struct bir_argument *arg, const struct bir_instruction *inst)
+{
+    return arg->next == inst->operands ? NULL : bir_ref_at(arg, arg->next);
+}
+#define BIR_EACH_OPERAND(arg, inst)                                                                                    \
+    for (struct bir_argument *arg = bir_operand_first(inst); arg; arg = bir_operand_next(arg, (inst)))
 /* The next one on the use list of its location, or NULL. */
 static inline struct bir_argument *bir_argument_next_use(const struct bir_argument *arg)
 {

@@ -268,18 +268,11 @@ static enum bir_status read_module_object(struct read_context *ctx, bool may_wra
     return is_wrapper ? BIR_OK : finish_module(ctx, &f, base);
 }
 
-static void *next_instruction(void *user, void *previous)
-{
-    struct bir_function *function = user;
-    struct bir_walk walk = { .root = &function->body, .current = previous };
-    return bir_walk_next(&walk);
-}
-
 /* The names of instructions were entered in scratch memory: few of those who read a module look one up again. */
 static void forget_names(struct bir_function *first)
 {
     for (struct bir_function *f = first; f; f = f->next)
-        bir_map_forget(&f->instructions, next_instruction, f);
+        bir_function_forget_names(f);
 }
 
 static enum bir_status read_document(struct read_context *ctx)
@@ -320,8 +313,9 @@ static enum bir_status read_text_into(struct read_context *ctx, const char *text
     enum bir_status status = ctx->module ? read_document(ctx) : BIR_NOMEM;
     bir_buf_deinit(&ctx->text);
     if (status == BIR_OK)
-        return BIR_OK;
-    bir_module_free(ctx->module);
+        bir_arena_trim(&ctx->module->arena);
+    else
+        bir_module_free(ctx->module);
     return status;
 }
 
@@ -332,7 +326,7 @@ enum bir_status bir_module_read_json(const char *text, size_t len, const struct 
     if (!options)
         options = &defaults;
     struct bir_arena scratch;
-    bir_arena_init(&scratch, options->max_arena_bytes);
+    bir_arena_init_scratch(&scratch, options->max_arena_bytes);
     struct read_context *ctx = context_new(&scratch, options, diags);
     enum bir_status status = ctx ? read_text_into(ctx, text, len) : bir_arena_failure(&scratch);
     if (status == BIR_OK)

@@ -228,7 +228,7 @@ enum bir_status bir_module_verify(const struct bir_module *module, bool strict, 
 {
     struct verifier v = { .module = module, .diags = diags, .strict = strict };
     uint32_t errors = diags->errors;
-    bir_arena_init(&v.scratch, 0);
+    bir_arena_init_scratch(&v.scratch, 0);
     verify_functions(&v, module->functions);
     verify_functions(&v, module->nki_functions);
     bir_arena_deinit(&v.scratch);

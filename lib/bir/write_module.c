@@ -115,6 +115,18 @@ static void write_module(struct writer *writer)
     bir_json_put_object_end(w);
 }
 
+/* Text to expect of an instruction of a large module. A guess that is too low or too high costs little: a large buffer
+ * grows without copying, and memory that is not written to is not there. */
+#define INSTRUCTION_BYTES 512u
+#define LARGE             4096u
+
+static void expect(const struct bir_module *module, struct bir_buf *buf)
+{
+    size_t bytes;
+    if (module->n_instructions > LARGE && !__builtin_mul_overflow(module->n_instructions, INSTRUCTION_BYTES, &bytes))
+        (void)bir_buf_window(buf, bytes);
+}
+
 enum bir_status bir_module_write_json(const struct bir_module *module, const struct bir_write_options *options,
                                       struct bir_buf *buf)
 {
@@ -122,8 +134,9 @@ enum bir_status bir_module_write_json(const struct bir_module *module, const str
     if (!options)
         options = &defaults;
     struct writer writer = { .module = module, .cancel = options->cancel };
-    bir_arena_init(&writer.scratch, 0);
+    bir_arena_init_scratch(&writer.scratch, 0);
     bir_json_writer_init(&writer.json, buf, options->indent);
+    expect(module, buf);
     write_module(&writer);
     bir_arena_deinit(&writer.scratch);
     return buf->status;

@@ -171,7 +171,7 @@ enum bir_status hazards_analyse_without(const struct bir_module *module, const s
         .module = module, .options = options, .disabled = disabled, .arena = arena, .diags = diags
     };
     h.max_entries = options->max_entries ? options->max_entries : BIR_HAZARD_ENTRIES_DEFAULT;
-    bir_arena_init(&h.scratch, arena->limit_bytes);
+    bir_arena_init_scratch(&h.scratch, arena->limit_bytes);
     bir_arena_init(&h.lasting, arena->limit_bytes);
     bir_buf_init(&h.explanation, arena->limit_bytes);
     bir_strtab_init(&h.reason_texts, arena);

@@ -278,7 +278,7 @@ static enum bir_status run_function(const struct bir_plan_input *input, size_t l
                                     struct bir_validation_stats *stats)
 {
     struct bir_arena arena;
-    bir_arena_init(&arena, limit_bytes);
+    bir_arena_init_scratch(&arena, limit_bytes);
     struct bir_plan *plan = BIR_NEW(&arena, BIR_MEM_OTHER, struct bir_plan);
     enum bir_status status =
         plan ? bir_plan_init(plan, input, &arena, options, diags, stats) : bir_arena_failure(&arena);

@@ -87,7 +87,7 @@ enum bir_status bir_codegen_klr(const struct klr_file *file, const struct bir_co
         return BIR_NOMEM;
     cg.module->arch = options->arch == BIR_ARCH_NONE ? BIR_ARCH_GEN3 : options->arch;
     cg.module->from_klr = true;
-    bir_arena_init(&cg.scratch, options->arena_limit_bytes);
+    bir_arena_init_scratch(&cg.scratch, options->arena_limit_bytes);
     enum bir_status status =
         file->content == KLR_CONTENT_LNC ? lnc_convert(&cg, file->kernel) : kernel_convert(&cg, file->kernel);
     bir_arena_deinit(&cg.scratch);

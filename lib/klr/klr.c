@@ -12,7 +12,7 @@ void klr_reader_init(struct klr_reader *r, const void *bytes, size_t len, const 
     r->limits = limits ? *limits : KLR_LIMITS_DEFAULT;
     if (r->limits.max_nesting > KLR_NESTING_MAX)
         r->limits.max_nesting = KLR_NESTING_MAX;
-    bir_arena_init(&r->scratch, arena->limit_bytes);
+    bir_arena_init_scratch(&r->scratch, arena->limit_bytes);
 }
 
 void klr_reader_deinit(struct klr_reader *r)
@@ -30,6 +30,7 @@ enum bir_status klr_read(const void *bytes, size_t len, const struct klr_limits 
     if (status == BIR_OK)
         status = klr_semantics_check(r.rules.items, r.rules.count, diags);
     klr_reader_deinit(&r);
+    bir_arena_trim(arena);
     if (status == BIR_OK)
         *out = file;
     return status;

@@ -140,15 +140,14 @@ static void add_instruction(struct collector *c, struct bir_instruction *inst)
 {
     bool predicated = bir_instruction_is_predicated(inst);
     uint32_t first = c->out->count;
-    for (int role = 0; role < BIR_ROLE_COUNT; role++) {
-        BIR_EACH_ARGUMENT (arg, inst, role) {
-            bool def = role == BIR_ROLE_OUT && arg->kind == BIR_ARG_REGISTER_ACCESS;
-            bool use = !def || bir_access_is_partial(arg);
-            if (arg->kind == BIR_ARG_REGISTER_ACCESS && arg->location)
-                add_access(c, (struct bir_register *)arg->location, def, use);
-            else if (arg->kind != BIR_ARG_IMM_VALUE)
-                bir_argument_each_register(arg, operand_register, c);
-        }
+    BIR_EACH_OPERAND(arg, inst)
+    {
+        bool def = arg->role == BIR_ROLE_OUT && arg->kind == BIR_ARG_REGISTER_ACCESS;
+        bool use = !def || bir_access_is_partial(arg);
+        if (arg->kind == BIR_ARG_REGISTER_ACCESS && arg->location)
+            add_access(c, (struct bir_register *)arg->location, def, use);
+        else if (arg->kind != BIR_ARG_IMM_VALUE)
+            bir_argument_each_register(arg, operand_register, c);
     }
     for (uint32_t i = first; predicated && i < c->out->count; i++)
         c->out->items[i].use = true;

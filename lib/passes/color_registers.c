@@ -250,7 +250,7 @@ static enum bir_status colour_function(struct bir_function *function, const stru
         struct colouring c = { .colours = colours };
         struct bir_pass_context local = *context; /* a round's tables are freed at its end */
         struct bir_arena scratch;
-        bir_arena_init(&scratch, context->scratch->limit_bytes);
+        bir_arena_init_scratch(&scratch, context->scratch->limit_bytes);
         local.scratch = &scratch;
         status = colour_or_spill(&c, function, &local, spiller, round, diags, &again);
         bir_arena_deinit(&scratch);

@@ -5,7 +5,15 @@
  * Names are put together by hand in a buffer of the emitter: millions are made, and formatted output would be a good
  * part of the time of a lowering. A name that an input took already gets a further "-" and number, so names stay
  * unique.
+ *
+ * Looking for each name would take longer than all the rest, since tables of a hundred thousand names are in no cache.
+ * When no string of the module contains the marker, say "-lap", `<instruction>-lap<k>-<number>` is new if instructions
+ * have different names: the text before the last marker tells the instruction, what follows it the operand and the
+ * number. When none begins with "Reg_", a register's number, which counts up, makes `Reg_<number>_...` new. That holds
+ * for one function: in another an instruction may have the same name.
  */
+#define _GNU_SOURCE /* memmem */
+
 #include "passes/emit.h"
 
 #define NUMBER_MAX 11 /* "-" and ten digits */
@@ -62,6 +70,13 @@ static const struct bir_str *intern_name(struct bir_emitter *e, uint32_t len)
     return name;
 }
 
+static const struct bir_str *new_name(struct bir_emitter *e, uint32_t at, uint32_t len)
+{
+    const struct bir_str *name = e->failed ? NULL : bir_intern_new(&e->module->strings, e->name + at, len);
+    e->failed = !name;
+    return name;
+}
+
 /* The first len bytes of the buffer, with a number where the map has that name. */
 static const struct bir_str *free_name(struct bir_emitter *e, struct bir_free_names *names, const struct bir_map *taken,
                                        uint32_t len)
@@ -86,8 +101,10 @@ void bir_emitter_suffix(struct bir_emitter *e, const char *suffix)
 void bir_emitter_place(struct bir_emitter *e, struct bir_instruction *position, const char *suffix)
 {
     struct bir_function *function = position->block->region->function;
-    if (function != e->function)
+    if (function != e->function) {
         e->instruction_names = e->register_names = (struct bir_free_names){ .last = { 0 } };
+        e->names_are_new = false;
+    }
     e->position = position;
     e->function = function;
     e->last = NULL;
@@ -95,11 +112,40 @@ void bir_emitter_place(struct bir_emitter *e, struct bir_instruction *position, 
     bir_emitter_suffix(e, suffix);
 }
 
+static bool is_in_the_way(const struct bir_str *s, void *marker)
+{
+    return (s->len > 4 && memcmp(s->text, "Reg_", 4) == 0) || memmem(s->text, s->len, marker, strlen(marker));
+}
+
+static uint32_t bounded(uint64_t n)
+{
+    return n < UINT32_MAX / 4 ? (uint32_t)n : UINT32_MAX / 4;
+}
+
+void bir_emitter_claim(struct bir_emitter *e, struct bir_function *function, const char *marker, uint64_t instructions,
+                       uint64_t registers)
+{
+    struct bir_arena *arena = &e->module->arena;
+    if (bir_strtab_any(&e->module->strings, is_in_the_way, (void *)(uintptr_t)marker) ||
+        !bir_function_has_unique_names(function))
+        return;
+    /* without room now, the tables grow as they fill */
+    bool reserved = bir_strtab_expect(&e->module->strings, bounded(instructions + registers)) &&
+                    bir_map_expect(&function->registers, arena, bounded(registers));
+    if (!reserved)
+        arena->failure = BIR_OK;
+    bir_function_forget_names(function);
+    e->function = function;
+    e->names_are_new = true;
+}
+
 static struct bir_register *add_register(struct bir_emitter *e, const struct bir_str *name, unsigned num_physical)
 {
     struct bir_register *reg = NULL;
+    enum bir_engine engine = (enum bir_engine)e->position->engine;
     if (name)
-        reg = bir_function_add_register(e->function, name, (enum bir_engine)e->position->engine, num_physical);
+        reg = (e->names_are_new ? bir_function_new_register : bir_function_add_register)(e->function, name, engine,
+                                                                                         num_physical);
     if (!reg) {
         e->failed = true;
         return NULL;
@@ -121,6 +167,8 @@ struct bir_register *bir_emit_mint_numbered(struct bir_emitter *e, const char *r
         at = put_number(e, at, e->function->next_register_number++);
         at = put_position_name(e, put_text(e, at, "_", 1));
         at = put_text(e, put_text(e, at, role, strlen(role)), location, location_len);
+        if (e->names_are_new)
+            return add_register(e, new_name(e, e->prefix_len, at - e->prefix_len), 1);
         name = e->failed ? NULL : bir_intern(&e->module->strings, e->name + e->prefix_len, at - e->prefix_len);
     } while (name && bir_function_find_register(e->function, name));
     return add_register(e, name, 1);
@@ -157,8 +205,9 @@ static struct bir_instruction *begin(struct bir_emitter *e, enum bir_opcode opco
 {
     if (e->failed)
         return NULL;
+    uint32_t len = put_number(e, e->prefix_len, e->next);
     const struct bir_str *name =
-        free_name(e, &e->instruction_names, &e->function->instructions, put_number(e, e->prefix_len, e->next));
+        e->names_are_new ? new_name(e, 0, len) : free_name(e, &e->instruction_names, &e->function->instructions, len);
     struct bir_instruction *inst =
         name ? bir_instruction_new(e->module, opcode, (enum bir_engine)e->position->engine, name) : NULL;
     if (!inst || !bir_instruction_set_engine_id(e->module, inst, bir_instruction_engine_id(e->position))) {
@@ -174,7 +223,7 @@ static void finish(struct bir_emitter *e, struct bir_instruction *inst)
 {
     if (!inst || e->failed)
         return;
-    bir_instruction_insert_before(e->position, inst);
+    (e->names_are_new ? bir_instruction_insert_new_before : bir_instruction_insert_before)(e->position, inst);
     e->failed = e->module->arena.failure != BIR_OK; /* the name map grows at insertion */
     e->last = inst;
     e->context->stats->emitted_instructions++;

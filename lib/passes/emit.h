@@ -31,12 +31,19 @@ struct bir_emitter {
     char *name; /* prefix, then the number; in the scratch arena, reused */
     uint32_t name_capacity, prefix_len;
     struct bir_free_names instruction_names, register_names; /* of the function */
+    bool names_are_new; /* nothing has a name that will be made in this function; see bir_emitter_claim */
     const struct bir_props
         *alu[2][BIR_ALU_COUNT]; /* property lists of RegisterAlu by width and op, filled on first use */
 };
 
 /* One emitter serves a whole pass run. */
 void bir_emitter_init(struct bir_emitter *e, struct bir_module *module, const struct bir_pass_context *context);
+
+/* Looks whether names that contain `marker` behind an instruction's, and numbered register names, are certain to be
+ * new in the function, so that no look-up is needed while code goes there. To be called once, before anything was
+ * emitted anywhere: about so many instructions and registers are to come. */
+void bir_emitter_claim(struct bir_emitter *e, struct bir_function *function, const char *marker, uint64_t instructions,
+                       uint64_t registers);
 
 /* From now on code goes before `position`; instructions are called `<position's name><suffix><number>`, numbers from 0.
  */

@@ -147,10 +147,23 @@ static enum bir_status plan_operand(struct expanding *x, struct bir_argument *ar
     return bir_vec_push(x->context->scratch, &x->work, expansion) ? BIR_OK : bir_arena_failure(x->context->scratch);
 }
 
+/* Most instructions are none of this pass's business. */
+static bool concerns_any(const struct bir_instruction *inst)
+{
+    BIR_EACH_OPERAND(arg, inst)
+    {
+        if (arg->kind == BIR_ARG_PHYSICAL_AP && (dynamic_info(arg) || bir_offset_is_wide(arg)))
+            return true;
+    }
+    return false;
+}
+
 static enum bir_status plan_instruction(struct expanding *x, const struct bir_instruction *inst)
 {
     enum bir_status worst = BIR_OK;
     x->work.count = 0;
+    if (!concerns_any(inst))
+        return BIR_OK;
     for (int role = 0; role < BIR_ROLE_COUNT; role++) {
         BIR_EACH_ARGUMENT (arg, inst, role) {
             enum bir_status status = plan_operand(x, arg);

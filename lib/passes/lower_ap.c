@@ -26,6 +26,12 @@
 /* Lowest arch whose instructions have register operands (lowering.md 8.1; the vendor compares with 0x13). */
 #define MIN_ARCH BIR_ARCH_SUNDA
 
+/* Choice (lowering.md 8.5): emitted instructions are called `<instruction>-lap<operand>-<number>`. */
+#define MARKER "-lap"
+
+/* Of one operand, but for the terms of its expressions (lowering.md 8.5). */
+#define FIXED_INSTRUCTIONS 14
+
 struct plan {
     struct bir_symbolic_ap *ap;
     struct bir_set *set;
@@ -48,6 +54,7 @@ struct lowering {
     BIR_VEC(struct plan) plans;           /* of the current instruction */
     BIR_VEC(struct immediate) immediates; /* the same */
     enum bir_status status;               /* BIR_INVALID once an instruction was refused */
+    bool claimed;                         /* the emitter was told of a function whose names are new */
 };
 
 /* --- guards --- */
@@ -412,9 +419,9 @@ static enum bir_status convert(struct lowering *low, const struct plan *plan, ui
 {
     struct bir_register *regs[ROLES] = { 0 };
     struct bir_location *pointer;
-    char suffix[24] = "-lap";
+    char suffix[24];
     BIR_TRY(pointer_location(low, plan, &pointer));
-    snprintf(suffix, sizeof suffix, "-lap%u-", k);
+    snprintf(suffix, sizeof suffix, MARKER "%u-", k);
     bir_emitter_place(&low->emitter, bir_argument_parent(&plan->ap->base), suffix);
     emit_table_access(low, plan, pointer, regs);
     emit_delinearisation(low, plan, regs);
@@ -442,8 +449,43 @@ static enum bir_status lower_instruction(struct lowering *low, struct bir_instru
     return BIR_OK;
 }
 
+/* Upper bounds, but for expressions that simplification makes longer. */
+static void count_emissions(const struct bir_instruction *inst, uint64_t *instructions, uint64_t *registers)
+{
+    for (int role = 0; role < BIR_ROLE_COUNT; role++) {
+        BIR_EACH_ARGUMENT (arg, inst, role) {
+            if (arg->kind != BIR_ARG_SYMBOLIC_AP)
+                continue;
+            const struct bir_symbolic_ap *ap = (const struct bir_symbolic_ap *)arg;
+            *registers += ROLES;
+            *instructions += FIXED_INSTRUCTIONS;
+            for (uint32_t i = 0; i < ap->n_addrs; i++) {
+                if (ap->addrs[i] && ap->addrs[i]->kind == PELICAN_AFFINE)
+                    *instructions += 2 * (uint64_t)ap->addrs[i]->u.affine.n_terms;
+            }
+        }
+    }
+}
+
+static enum bir_status claim_names(struct lowering *low, struct bir_function *function)
+{
+    struct bir_walk walk;
+    uint64_t n = 0, instructions = 0, registers = 0;
+    bir_walk_init(&walk, &function->body);
+    for (struct bir_instruction *inst = bir_walk_next(&walk); inst; inst = bir_walk_next(&walk)) {
+        BIR_TRY(bir_pass_poll_walk(low->context, inst, n++));
+        count_emissions(inst, &instructions, &registers);
+    }
+    if (registers > 0 && !low->claimed) {
+        bir_emitter_claim(&low->emitter, function, MARKER, instructions, registers);
+        low->claimed = true;
+    }
+    return BIR_OK;
+}
+
 static enum bir_status lower_function(struct lowering *low, struct bir_function *function)
 {
+    BIR_TRY(claim_names(low, function));
     struct bir_walk walk;
     uint64_t n = 0;
     bir_walk_init(&walk, &function->body);

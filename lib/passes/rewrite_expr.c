@@ -82,7 +82,7 @@ const struct pelican_expr *bir_expr_rewrite(struct pelican_context *ctx, const s
                                             void *user)
 {
     struct rewriter r = { .ctx = ctx, .fn = fn, .user = user };
-    bir_arena_init(&r.scratch, 0);
+    bir_arena_init_scratch(&r.scratch, 0);
     const struct pelican_expr *result = rewrite(&r, e);
     bir_arena_deinit(&r.scratch);
     return result;

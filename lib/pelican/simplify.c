@@ -451,7 +451,7 @@ const struct pelican_expr *pelican_simplify(struct pelican_context *ctx, const s
     if (e->kind == PELICAN_AFFINE && affine_is_normal(e))
         return e;
     struct simplifier s = { .ctx = ctx };
-    bir_arena_init(&s.scratch, 0);
+    bir_arena_init_scratch(&s.scratch, 0);
     pelican_memo_init(&s.ranges);
     const struct pelican_expr *result = simplify(&s, e);
     bir_arena_deinit(&s.scratch);
