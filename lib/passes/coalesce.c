@@ -84,17 +84,22 @@ static void merge(struct coalescer *c, uint32_t a, uint32_t b)
     c->degree[keep] += c->degree[gone];
 }
 
-static bool init(struct coalescer *c, struct bir_arena *scratch)
+/* any: is there anything to merge? */
+static bool init(struct coalescer *c, struct bir_arena *scratch, bool any)
 {
     uint32_t n = c->live->nodes.count;
     c->parent = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *c->parent);
+    for (uint32_t node = 0; c->parent && node < n; node++)
+        c->parent[node] = node;
+    if (c->parent && !any)
+        return true;
     c->next = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *c->next);
     c->stamp = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *c->stamp);
     c->degree = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *c->degree);
     if (!c->parent || !c->next || !c->stamp || !c->degree)
         return false;
     for (uint32_t node = 0; node < n; node++) {
-        c->parent[node] = c->next[node] = node;
+        c->next[node] = node;
         for (uint32_t i = c->neighbours->first[node]; i < c->neighbours->first[node + 1]; i++)
             c->degree[node] += width(c, node) + width(c, c->neighbours->items[i]) - 1u;
     }
@@ -105,9 +110,9 @@ enum bir_status bir_coalesce(const struct bir_liveness *live, const struct bir_i
                              unsigned colours, uint32_t **representative, uint64_t *merged)
 {
     struct coalescer c = { .live = live, .neighbours = &interference->neighbours, .colours = colours };
-    if (!init(&c, live->context->scratch))
-        return bir_arena_failure(live->context->scratch);
     *merged = 0;
+    if (!init(&c, live->context->scratch, interference->moves.count > 0))
+        return bir_arena_failure(live->context->scratch);
     for (uint32_t i = 0; i < interference->moves.count; i++) {
         uint32_t a = find(&c, interference->moves.items[i].dst);
         uint32_t b = find(&c, interference->moves.items[i].src);

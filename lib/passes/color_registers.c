@@ -22,7 +22,8 @@ struct colouring {
     uint32_t *representative; /* by node */
     uint32_t *number;         /* by node that stands for a class: its number in graph */
     struct bir_colour_graph graph;
-    uint8_t *base; /* by number */
+    uint64_t *cost; /* by number */
+    uint8_t *base;  /* by number */
     uint32_t failed;
     unsigned colours;
 };
@@ -31,7 +32,6 @@ struct colouring {
 
 struct class_arrays {
     uint8_t *width;
-    uint64_t *cost;
     uint32_t *seen;
 };
 
@@ -40,15 +40,15 @@ static bool allocate_graph(struct colouring *c, struct bir_arena *scratch, struc
     uint32_t n = c->live.nodes.count;
     size_t edges = c->interference.neighbours.first[n];
     a->width = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *a->width);
-    a->cost = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *a->cost);
     a->seen = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *a->seen);
     c->number = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *c->number);
+    c->cost = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *c->cost);
     c->base = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *c->base);
     c->graph.neighbours.first = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, (size_t)n + 1, sizeof(uint32_t));
     c->graph.neighbours.items = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, edges, sizeof(uint32_t));
     c->graph.width = a->width;
-    c->graph.cost = a->cost;
-    return a->width && a->cost && a->seen && c->number && c->base && c->graph.neighbours.first &&
+    c->graph.cost = c->cost;
+    return a->width && c->cost && a->seen && c->number && c->base && c->graph.neighbours.first &&
            c->graph.neighbours.items;
 }
 
@@ -87,6 +87,22 @@ static bool chain_members(struct colouring *c, struct bir_arena *scratch, uint32
     return true;
 }
 
+/* When nothing was merged the classes are the nodes. */
+static enum bir_status take_graph(struct colouring *c, struct bir_arena *scratch)
+{
+    uint32_t n = c->live.nodes.count;
+    uint8_t *width = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *width);
+    c->cost = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *c->cost);
+    c->base = bir_arena_alloc_array(scratch, BIR_MEM_TABLES, n, sizeof *c->base);
+    if (!width || !c->cost || !c->base)
+        return bir_arena_failure(scratch);
+    for (uint32_t node = 0; node < n; node++)
+        width[node] = c->live.nodes.items[node].reg->num_physical;
+    c->number = c->representative;
+    c->graph = (struct bir_colour_graph){ n, width, c->cost, c->interference.neighbours };
+    return BIR_OK;
+}
+
 static enum bir_status build_graph(struct colouring *c, struct bir_arena *scratch)
 {
     struct class_arrays a;
@@ -103,13 +119,26 @@ static enum bir_status build_graph(struct colouring *c, struct bir_arena *scratc
         return bir_arena_failure(scratch);
     for (uint32_t class = 0; class < c->graph.n; class ++) {
         c->graph.neighbours.first[class] = fill;
-        for (uint32_t node = head[class]; node != UINT32_MAX; node = next[node]) {
-            a.cost[class] = add_cost(a.cost[class], c->live.nodes.items[node].cost);
+        for (uint32_t node = head[class]; node != UINT32_MAX; node = next[node])
             list_neighbours(c, &a, node, class, &fill);
-        }
     }
     c->graph.neighbours.first[c->graph.n] = fill;
     return BIR_OK;
+}
+
+/* What it would cost to spill each class. Nobody asks as long as every class finds a colour whatever the others take,
+ * which is the rule. */
+static void set_costs(struct colouring *c, const struct bir_spiller *spiller)
+{
+    if (bir_colour_graph_is_easy(&c->graph, c->colours))
+        return;
+    for (uint32_t i = 0; i < c->live.nodes.count; i++) {
+        struct bir_node *node = &c->live.nodes.items[i];
+        uint64_t *cost = &c->cost[c->number[c->representative[i]]];
+        if (!bir_spiller_may_spill(spiller, node))
+            node->cost = BIR_COST_INFINITE;
+        *cost = add_cost(*cost, node->cost);
+    }
 }
 
 /* --- rounds --- */
@@ -119,13 +148,10 @@ static enum bir_status colour_round(struct bir_function *function, const struct 
 {
     uint64_t merged;
     BIR_TRY(bir_liveness_build(function, context, diags, &c->live));
-    for (uint32_t i = 0; i < c->live.nodes.count; i++) {
-        if (!bir_spiller_may_spill(spiller, &c->live.nodes.items[i]))
-            c->live.nodes.items[i].cost = BIR_COST_INFINITE;
-    }
     BIR_TRY(bir_interference_build(&c->live, diags, &c->interference));
     BIR_TRY(bir_coalesce(&c->live, &c->interference, c->colours, &c->representative, &merged));
-    BIR_TRY(build_graph(c, context->scratch));
+    BIR_TRY(merged > 0 ? build_graph(c, context->scratch) : take_graph(c, context->scratch));
+    set_costs(c, spiller);
     BIR_TRY(bir_colour_graph_solve(&c->graph, c->colours, context->scratch, c->base, &c->failed));
     if (c->failed > 0)
         return BIR_OK;
@@ -188,15 +214,16 @@ static enum bir_status refuse(struct colouring *c, struct bir_diags *diags)
 {
     const struct bir_register *reg = c->live.nodes.items[first_failed(c)].reg;
     const struct bir_pressure_peak *peak = &c->interference.peaks[reg->engine];
+    const struct bir_instruction *inst = bir_interference_peak_instruction(&c->live, peak);
     const char *names;
     BIR_TRY(peak_names(c, (enum bir_engine)reg->engine, &names));
-    int64_t place = peak->inst ? bir_pass_place(peak->inst->source_offset) : bir_pass_place(reg->base.source_offset);
+    int64_t place = bir_pass_place(inst ? inst->source_offset : reg->base.source_offset);
     return bir_fail(
         diags, "colour-pressure", place, "keep fewer values in registers at that place",
         "cannot allocate registers since spilling candidates are not enough: engine %s has %u registers, %u are live "
         "at once%s%s: %s",
-        bir_engine_name(reg->engine), c->colours, peak->width, peak->inst ? " behind " : "",
-        peak->inst && peak->inst->name ? peak->inst->name->text : "", names);
+        bir_engine_name(reg->engine), c->colours, peak->width, inst ? " behind " : "",
+        inst && inst->name ? inst->name->text : "", names);
 }
 
 /* Spills what has no colour and may be spilled. The list outlives the round's tables. */

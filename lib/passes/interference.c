@@ -9,6 +9,8 @@
  */
 #include "passes/interference.h"
 
+#include <stdlib.h>
+
 #define PAIRS_MAX (UINT32_C(1) << 27) /* a gigabyte of pairs */
 
 struct pair {
@@ -102,12 +104,11 @@ static enum bir_status load_live_out(struct scan *s, uint32_t segment)
     return BIR_OK;
 }
 
-static inline void note_peak(struct scan *s, unsigned engine, uint32_t segment, uint32_t number,
-                             struct bir_instruction *inst)
+static inline void note_peak(struct scan *s, unsigned engine, uint32_t segment, uint32_t behind, bool at_write)
 {
     struct bir_pressure_peak *peak = &s->out->peaks[engine];
     if (s->sets[engine].width > peak->width)
-        *peak = (struct bir_pressure_peak){ s->sets[engine].width, segment, number, inst };
+        *peak = (struct bir_pressure_peak){ s->sets[engine].width, segment, behind, at_write };
 }
 
 /* --- moves --- */
@@ -115,8 +116,6 @@ static inline void note_peak(struct scan *s, unsigned engine, uint32_t segment, 
 /* Is it a copy of one register to another of the same engine and width? */
 static bool is_move(const struct bir_instruction *inst, struct bir_register **dst, struct bir_register **src)
 {
-    if (!inst || inst->opcode != BIR_OP_REGISTER_MOVE)
-        return false;
     const struct bir_argument *in = bir_instruction_argument(inst, BIR_ROLE_IN, 0);
     const struct bir_argument *out = bir_instruction_argument(inst, BIR_ROLE_OUT, 0);
     if (!in || !out || in->kind != BIR_ARG_REGISTER_ACCESS || out->kind != BIR_ARG_REGISTER_ACCESS || !in->location ||
@@ -131,20 +130,33 @@ static bool is_move(const struct bir_instruction *inst, struct bir_register **ds
 
 static enum bir_status collect_moves(struct scan *s)
 {
-    for (uint32_t i = 0; i < s->live->segments.count; i++) {
-        const struct bir_segment *segment = &s->live->segments.items[i];
-        struct bir_instruction *inst = segment->first;
-        for (uint32_t k = 0; segment->kind == BIR_SEGMENT_CODE && k < segment->count; k++, inst = inst->next) {
-            struct bir_register *dst, *src;
-            if (!is_move(inst, &dst, &src))
-                continue;
-            struct bir_move move = { dst->scratch - 1, src->scratch - 1 };
-            if (!bir_vec_push(s->live->context->scratch, &s->out->moves, move))
-                return out_of_memory(s);
-        }
+    for (uint32_t i = 0; i < s->live->copies.count; i++) {
+        const struct bir_copy *copy = &s->live->copies.items[i];
+        struct bir_register *dst, *src;
+        if (!is_move(copy->inst, &dst, &src))
+            continue;
+        struct bir_move move = { copy->step, dst->scratch - 1, src->scratch - 1 };
+        if (!bir_vec_push(s->live->context->scratch, &s->out->moves, move))
+            return out_of_memory(s);
     }
     s->has_moves = s->out->moves.count > 0;
     return BIR_OK;
+}
+
+static int compare_steps(const void *key, const void *item)
+{
+    uint32_t step = *(const uint32_t *)key, other = ((const struct bir_move *)item)->step;
+    return (step > other) - (step < other);
+}
+
+/* The node that the step copies, UINT32_MAX when it is no move. */
+static uint32_t copied_by(const struct scan *s, uint32_t number)
+{
+    if (!s->has_moves)
+        return UINT32_MAX;
+    const struct bir_move *move =
+        bsearch(&number, s->out->moves.items, s->out->moves.count, sizeof *move, compare_steps);
+    return move ? move->src : UINT32_MAX;
 }
 
 /* --- edges --- */
@@ -167,10 +179,9 @@ static enum bir_status add_pairs(struct scan *s, uint32_t node, uint32_t except)
 }
 
 /* Edges of what a step writes. Its writes are in the sets. */
-static enum bir_status add_step_pairs(struct scan *s, struct step step, uint32_t defs, struct bir_instruction *inst)
+static enum bir_status add_step_pairs(struct scan *s, struct step step, uint32_t defs, uint32_t number)
 {
-    struct bir_register *dst, *src;
-    uint32_t except = s->has_moves && is_move(inst, &dst, &src) ? src->scratch - 1 : UINT32_MAX;
+    uint32_t except = copied_by(s, number);
     for (const struct bir_access *a = step.first; a != step.end; a++) {
         bool redefined = s->read_at[a->node] == s->steps;
         if (a->def && (defs > 1 || s->has_moves || !redefined))
@@ -179,10 +190,10 @@ static enum bir_status add_step_pairs(struct scan *s, struct step step, uint32_t
     return BIR_OK;
 }
 
-/* One step backwards over an instruction (or an artificial segment). */
-static enum bir_status step_back(struct scan *s, uint32_t segment, uint32_t number, struct bir_instruction *inst,
-                                 bool with_edges)
+/* One step backwards over an instruction (or an artificial segment), which is the at-th of the segment. */
+static enum bir_status step_back(struct scan *s, uint32_t segment, uint32_t at, bool with_edges)
 {
+    uint32_t number = s->live->segments.items[segment].first_step + at;
     struct step step = step_of(s->live, number);
     uint32_t defs = 0;
     s->steps++;
@@ -193,10 +204,10 @@ static enum bir_status step_back(struct scan *s, uint32_t segment, uint32_t numb
             continue;
         BIR_TRY(set_add(s, a->node)); /* a dead write occupies its register too */
         defs++;
-        note_peak(s, reg_of(s, a->node)->engine, segment, number, inst);
+        note_peak(s, reg_of(s, a->node)->engine, segment, at + 1, true);
     }
     if (with_edges && defs > 0)
-        BIR_TRY(add_step_pairs(s, step, defs, inst));
+        BIR_TRY(add_step_pairs(s, step, defs, number));
     for (const struct bir_access *a = step.first; defs > 0 && a != step.end; a++) {
         if (a->def)
             set_remove(s, a->node);
@@ -205,35 +216,28 @@ static enum bir_status step_back(struct scan *s, uint32_t segment, uint32_t numb
         if (a->use)
             BIR_TRY(set_add(s, a->node));
     }
+    for (const struct bir_access *a = step.first; a != step.end; a++) {
+        if (a->use) /* nothing else can have become live in front of it */
+            note_peak(s, reg_of(s, a->node)->engine, segment, at, false);
+    }
     return BIR_OK;
 }
 
-/* The place before the step of inst: only what it reads can have become live there. */
-static void note_read_peaks(struct scan *s, uint32_t id, uint32_t number, const struct bir_instruction *inst)
+static uint32_t steps_of(const struct bir_segment *segment)
 {
-    struct step step = step_of(s->live, number);
-    uint32_t before = number == s->live->segments.items[id].first_step ? UINT32_MAX : number - 1;
-    for (const struct bir_access *a = step.first; a != step.end; a++) {
-        if (a->use)
-            note_peak(s, reg_of(s, a->node)->engine, id, before, bir_instruction_prev(inst));
-    }
+    return segment->kind == BIR_SEGMENT_CODE ? segment->count : 1;
 }
 
-/* Backwards over a segment, down to the place behind `until` (NULL: all of it). */
-static enum bir_status scan_segment(struct scan *s, uint32_t id, const struct bir_instruction *until, bool with_edges)
+/* Backwards over a segment, down to the place behind its first `until` steps. */
+static enum bir_status scan_segment(struct scan *s, uint32_t id, uint32_t until, bool with_edges)
 {
-    const struct bir_segment *segment = &s->live->segments.items[id];
+    uint32_t count = steps_of(&s->live->segments.items[id]);
     BIR_TRY(load_live_out(s, id));
     for (unsigned e = 0; e < BIR_ENGINE_COUNT; e++)
-        note_peak(s, e, id, UINT32_MAX, NULL);
-    if (segment->kind != BIR_SEGMENT_CODE)
-        return step_back(s, id, segment->first_step, NULL, with_edges);
-    struct bir_instruction *inst = segment->last;
-    for (uint32_t i = 0; i < segment->count && inst != until; i++, inst = bir_instruction_prev(inst)) {
-        uint32_t number = segment->first_step + segment->count - 1 - i;
-        BIR_TRY(bir_pass_poll(s->live->context, i));
-        BIR_TRY(step_back(s, id, number, inst, with_edges));
-        note_read_peaks(s, id, number, inst);
+        note_peak(s, e, id, count, false);
+    for (uint32_t at = count; at-- > until;) {
+        BIR_TRY(bir_pass_poll(s->live->context, at));
+        BIR_TRY(step_back(s, id, at, with_edges));
     }
     return BIR_OK;
 }
@@ -305,11 +309,25 @@ enum bir_status bir_interference_build(struct bir_liveness *live, struct bir_dia
     BIR_TRY(collect_moves(&s));
     for (uint32_t i = 0; i < live->segments.count; i++) {
         BIR_TRY(bir_pass_poll(live->context, 0));
-        BIR_TRY(scan_segment(&s, i, NULL, true));
+        BIR_TRY(scan_segment(&s, i, 0, true));
         if (i == 0)
             BIR_TRY(add_entry_pairs(&s));
     }
     return build_lists(&s);
+}
+
+struct bir_instruction *bir_interference_peak_instruction(const struct bir_liveness *live,
+                                                          const struct bir_pressure_peak *peak)
+{
+    const struct bir_segment *segment = &live->segments.items[peak->segment];
+    if (segment->kind != BIR_SEGMENT_CODE || (peak->behind == segment->count && !peak->at_write))
+        return NULL;
+    if (peak->behind == 0)
+        return bir_instruction_prev(segment->first);
+    struct bir_instruction *inst = segment->first;
+    for (uint32_t i = 1; i < peak->behind; i++)
+        inst = inst->next;
+    return inst;
 }
 
 enum bir_status bir_interference_at_peak(struct bir_liveness *live, const struct bir_interference *interference,
@@ -319,9 +337,9 @@ enum bir_status bir_interference_at_peak(struct bir_liveness *live, const struct
     struct bir_interference again = { 0 };
     struct scan s;
     BIR_TRY(scan_init(&s, live, NULL, &again));
-    BIR_TRY(scan_segment(&s, peak.segment, peak.inst, false));
-    if (peak.step != UINT32_MAX) { /* dead writes count at the peak */
-        struct step step = step_of(live, peak.step);
+    BIR_TRY(scan_segment(&s, peak.segment, peak.behind, false));
+    if (peak.at_write) { /* dead writes count at the peak */
+        struct step step = step_of(live, live->segments.items[peak.segment].first_step + peak.behind - 1);
         for (const struct bir_access *a = step.first; a != step.end; a++) {
             if (a->def)
                 BIR_TRY(set_add(&s, a->node));

@@ -34,14 +34,88 @@ static enum bir_status out_of_memory(const struct builder *b)
     return bir_arena_failure(b->scratch);
 }
 
+/* --- events --- */
+
+static enum bir_status stamp_room(struct builder *b)
+{
+    while (b->stamp_use.count < b->live->nodes.count) {
+        if (!bir_vec_push(b->scratch, &b->stamp_use, 0) || !bir_vec_push(b->scratch, &b->stamp_def, 0))
+            return out_of_memory(b);
+    }
+    return BIR_OK;
+}
+
+/* Of an access of one physical register in so many loops. */
+static uint64_t weight(uint32_t depth)
+{
+    uint64_t w = 1;
+    for (uint32_t i = 0; i < depth && w < UINT32_MAX; i++)
+        w *= 10;
+    return w;
+}
+
+static enum bir_status record_use(struct builder *b, uint32_t segment, uint32_t node)
+{
+    struct pair event = { node, segment };
+    if (b->stamp_def.items[node] == segment + 1 || b->stamp_use.items[node] == segment + 1)
+        return BIR_OK;
+    b->stamp_use.items[node] = segment + 1;
+    return bir_vec_push(b->scratch, &b->exposed, event) ? BIR_OK : out_of_memory(b);
+}
+
+static enum bir_status record_def(struct builder *b, uint32_t segment, uint32_t node)
+{
+    struct pair event = { node, segment };
+    if (b->stamp_def.items[node] == segment + 1)
+        return BIR_OK;
+    b->stamp_def.items[node] = segment + 1;
+    return bir_vec_push(b->scratch, &b->defined, event) ? BIR_OK : out_of_memory(b);
+}
+
+/* One step: inst, or the artificial segment (inst NULL). Uses come before defs: an instruction reads its operands
+ * first. */
+static enum bir_status record_step(struct builder *b, uint32_t segment, uint64_t weight_each,
+                                   struct bir_instruction *inst)
+{
+    struct bir_liveness *live = b->live;
+    uint32_t first = live->accesses.count;
+    BIR_TRY(bir_liveness_add_accesses(live, &live->segments.items[segment], inst, &live->accesses));
+    if (inst && inst->opcode == BIR_OP_REGISTER_MOVE && live->accesses.count == first + 2) {
+        struct bir_copy copy = { live->steps.count - 1, inst };
+        if (!bir_vec_push(b->scratch, &live->copies, copy))
+            return out_of_memory(b);
+    }
+    if (!bir_vec_push(b->scratch, &live->steps, live->accesses.count))
+        return out_of_memory(b);
+    if (b->stamp_use.count < live->nodes.count)
+        BIR_TRY(stamp_room(b));
+    for (uint32_t i = first; i < live->accesses.count; i++) {
+        const struct bir_access *access = &live->accesses.items[i];
+        struct bir_node *node = &live->nodes.items[access->node];
+        node->defs += access->def;
+        node->uses += access->use;
+        node->cost += weight_each * node->reg->num_physical * ((unsigned)access->def + (unsigned)access->use);
+        if (access->use)
+            BIR_TRY(record_use(b, segment, access->node));
+    }
+    for (uint32_t i = first; i < live->accesses.count; i++) {
+        if (live->accesses.items[i].def)
+            BIR_TRY(record_def(b, segment, live->accesses.items[i].node));
+    }
+    return BIR_OK;
+}
+
 /* --- segments --- */
 
 static enum bir_status new_segment(struct builder *b, enum bir_segment_kind kind, struct bir_instruction *owner,
                                    uint32_t depth, uint32_t *id)
 {
     struct bir_segment segment = { .kind = kind, .owner = owner, .depth = depth };
+    segment.first_step = b->live->steps.count - 1;
     *id = b->live->segments.count;
-    return bir_vec_push(b->scratch, &b->live->segments, segment) ? BIR_OK : out_of_memory(b);
+    if (!bir_vec_push(b->scratch, &b->live->segments, segment))
+        return out_of_memory(b);
+    return kind == BIR_SEGMENT_CODE ? BIR_OK : record_step(b, *id, weight(depth), NULL);
 }
 
 static enum bir_status add_edge(struct builder *b, uint32_t from, uint32_t to)
@@ -82,7 +156,7 @@ static enum bir_status cut_region_op(struct builder *b, struct bir_instruction *
 
 static enum bir_status cut_block(struct builder *b, struct bir_block *block, uint32_t depth, uint32_t *at)
 {
-    uint64_t n = 0;
+    uint64_t n = 0, weight_each = weight(depth);
     BIR_EACH_INSTRUCTION (inst, block) {
         BIR_TRY(bir_pass_poll(b->live->context, n++));
         if (bir_instruction_region(inst)) {
@@ -92,6 +166,7 @@ static enum bir_status cut_block(struct builder *b, struct bir_block *block, uin
         struct bir_segment *segment = &b->live->segments.items[*at];
         segment->first = segment->count++ ? segment->first : inst;
         segment->last = inst;
+        BIR_TRY(record_step(b, *at, weight_each, inst));
         BIR_TRY(note_branch(b, inst, *at));
     }
     return BIR_OK;
@@ -134,94 +209,6 @@ static enum bir_status link_branches(struct builder *b)
             uintptr_t to = prop && prop->type == BIR_VALUE_TEXT ? (uintptr_t)bir_map_get(&b->blocks, prop->u.s) : 0;
             if (to)
                 BIR_TRY(add_edge(b, from, (uint32_t)(to - 1)));
-        }
-    }
-    return BIR_OK;
-}
-
-/* --- events --- */
-
-static enum bir_status stamp_room(struct builder *b)
-{
-    while (b->stamp_use.count < b->live->nodes.count) {
-        if (!bir_vec_push(b->scratch, &b->stamp_use, 0) || !bir_vec_push(b->scratch, &b->stamp_def, 0))
-            return out_of_memory(b);
-    }
-    return BIR_OK;
-}
-
-/* Of an access of one physical register in so many loops. */
-static uint64_t weight(uint32_t depth)
-{
-    uint64_t w = 1;
-    for (uint32_t i = 0; i < depth && w < UINT32_MAX; i++)
-        w *= 10;
-    return w;
-}
-
-static enum bir_status record_use(struct builder *b, uint32_t segment, uint32_t node)
-{
-    struct pair event = { node, segment };
-    if (b->stamp_def.items[node] == segment + 1 || b->stamp_use.items[node] == segment + 1)
-        return BIR_OK;
-    b->stamp_use.items[node] = segment + 1;
-    return bir_vec_push(b->scratch, &b->exposed, event) ? BIR_OK : out_of_memory(b);
-}
-
-static enum bir_status record_def(struct builder *b, uint32_t segment, uint32_t node)
-{
-    struct pair event = { node, segment };
-    if (b->stamp_def.items[node] == segment + 1)
-        return BIR_OK;
-    b->stamp_def.items[node] = segment + 1;
-    return bir_vec_push(b->scratch, &b->defined, event) ? BIR_OK : out_of_memory(b);
-}
-
-/* One step: inst, or the artificial segment. Uses come before defs: an instruction reads its operands first. */
-static enum bir_status record_step(struct builder *b, uint32_t segment, uint64_t weight_each,
-                                   struct bir_instruction *inst)
-{
-    struct bir_liveness *live = b->live;
-    uint32_t first = live->accesses.count;
-    BIR_TRY(bir_liveness_add_accesses(live, &live->segments.items[segment], inst, &live->accesses));
-    if (!bir_vec_push(b->scratch, &live->steps, live->accesses.count))
-        return out_of_memory(b);
-    if (b->stamp_use.count < live->nodes.count)
-        BIR_TRY(stamp_room(b));
-    for (uint32_t i = first; i < live->accesses.count; i++) {
-        const struct bir_access *access = &live->accesses.items[i];
-        struct bir_node *node = &live->nodes.items[access->node];
-        node->defs += access->def;
-        node->uses += access->use;
-        node->cost += weight_each * node->reg->num_physical * ((unsigned)access->def + (unsigned)access->use);
-        if (access->use)
-            BIR_TRY(record_use(b, segment, access->node));
-    }
-    for (uint32_t i = first; i < live->accesses.count; i++) {
-        if (live->accesses.items[i].def)
-            BIR_TRY(record_def(b, segment, live->accesses.items[i].node));
-    }
-    return BIR_OK;
-}
-
-static enum bir_status record_segments(struct builder *b)
-{
-    uint64_t n = 0;
-    if (!bir_vec_push(b->scratch, &b->live->steps, 0))
-        return out_of_memory(b);
-    for (uint32_t s = 0; s < b->live->segments.count; s++) {
-        struct bir_segment *segment = &b->live->segments.items[s];
-        uint64_t weight_each = weight(segment->depth);
-        segment->first_step = b->live->steps.count - 1;
-        BIR_TRY(bir_pass_poll(b->live->context, 0));
-        if (segment->kind != BIR_SEGMENT_CODE) {
-            BIR_TRY(record_step(b, s, weight_each, NULL));
-            continue;
-        }
-        struct bir_instruction *inst = segment->first;
-        for (uint32_t i = 0; i < segment->count; i++, inst = inst->next) {
-            BIR_TRY(bir_pass_poll(b->live->context, n++));
-            BIR_TRY(record_step(b, s, weight_each, inst));
         }
     }
     return BIR_OK;
@@ -342,9 +329,10 @@ enum bir_status bir_liveness_build(struct bir_function *function, const struct b
     struct builder b = { .live = live, .scratch = context->scratch, .diags = diags };
     bir_liveness_reset(function);
     uint32_t at = 0;
+    if (!bir_vec_push(b.scratch, &live->steps, 0))
+        return out_of_memory(&b);
     BIR_TRY(cut_region(&b, &function->body, 0, &at));
     BIR_TRY(link_branches(&b));
-    BIR_TRY(record_segments(&b));
     BIR_TRY(check_engines(live, diags));
     return solve(&b);
 }

@@ -45,12 +45,19 @@ struct bir_access {
 };
 typedef BIR_VEC(struct bir_access) bir_access_vec;
 
+/* A RegisterMove between registers, perhaps a plain copy. */
+struct bir_copy {
+    uint32_t step;
+    struct bir_instruction *inst;
+};
+
 struct bir_liveness {
     struct bir_function *function;
     const struct bir_pass_context *context;
     BIR_VEC(struct bir_segment) segments; /* in program order; 0 is the entry */
     BIR_VEC(struct bir_node) nodes;
     struct bir_lists live_out;           /* by segment: nodes */
+    BIR_VEC(struct bir_copy) copies;     /* by ascending step */
     bir_access_vec accesses;             /* of all steps, one after the other */
     BIR_VEC(uint32_t) steps;             /* where those of each begin, and the end of the last */
     const struct bir_props *plain_props; /* the last list found to name no register */
