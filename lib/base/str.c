@@ -2,6 +2,9 @@
  * A set of strings by their bytes (base/ref_table.h). Strings lie close together and keep no hash: a probe compares
  * length and bytes, which for names costs no more than comparing hashes first.
  *
+ * Strings that are known to be new wait in a list until somebody looks for one: a pass makes a hundred thousand names
+ * at a time that nobody asks for again, and a place in a table that no cache holds costs more than the string.
+ *
  * The hash is seeded with the addresses of the table and its arena, which differ from run to run, so that a hostile
  * input cannot come with names that collide. Nothing iterates over the table: no output depends on the seed.
  */
@@ -11,6 +14,8 @@
 #include "base/str.h"
 
 #include <stdio.h>
+
+#define PENDING_FIRST 64u
 
 void bir_strtab_init(struct bir_strtab *table, struct bir_arena *arena)
 {
@@ -43,17 +48,25 @@ static bir_ref *probe(const struct bir_strtab *strings, const char *text, size_t
     return &table->slots[i];
 }
 
-static bool room_for_one(struct bir_strtab *table, size_t len)
+/* What could be entered does not wait any more, even when it fails. */
+static bool enter_pending(struct bir_strtab *table)
 {
-    if (len > UINT32_MAX - 16) {
-        table->arena->failure = BIR_LIMIT;
-        return false;
+    while (table->pending_count > 0) {
+        bir_ref last = table->pending[table->pending_count - 1];
+        if (!bir_ref_table_reserve(&table->table, table->arena, hash_string, table))
+            return false;
+        bir_ref_table_add(&table->table, hash_string(table, last), last);
+        table->pending_count--;
     }
-    return bir_ref_table_reserve(&table->table, table->arena, hash_string, table);
+    return true;
 }
 
 static struct bir_str *make(struct bir_strtab *table, const char *text, size_t len)
 {
+    if (len > UINT32_MAX - 16) {
+        table->arena->failure = BIR_LIMIT;
+        return NULL;
+    }
     struct bir_str *made = bir_arena_alloc_packed(table->arena, BIR_MEM_STRINGS, sizeof(*made) + len + 1);
     if (!made)
         return NULL;
@@ -64,7 +77,7 @@ static struct bir_str *make(struct bir_strtab *table, const char *text, size_t l
 
 const struct bir_str *bir_intern(struct bir_strtab *table, const char *text, size_t len)
 {
-    if (!room_for_one(table, len))
+    if (!enter_pending(table) || !bir_ref_table_reserve(&table->table, table->arena, hash_string, table))
         return NULL;
     if (len == 0)
         text = "";
@@ -81,15 +94,32 @@ const struct bir_str *bir_intern(struct bir_strtab *table, const char *text, siz
 
 const struct bir_str *bir_intern_new(struct bir_strtab *table, const char *text, size_t len)
 {
-    struct bir_str *made = room_for_one(table, len) ? make(table, text, len) : NULL;
+    bool room = table->pending_count < table->pending_capacity ||
+                bir_strtab_expect_new(table, table->pending_capacity ? table->pending_capacity : PENDING_FIRST);
+    struct bir_str *made = room ? make(table, text, len) : NULL;
     if (made)
-        bir_ref_table_add(&table->table, hash_bytes(table, text, len), bir_ref_of(made));
+        table->pending[table->pending_count++] = bir_ref_of(made);
     return made;
 }
 
-bool bir_strtab_expect(struct bir_strtab *table, uint32_t more)
+bool bir_strtab_expect_new(struct bir_strtab *table, uint32_t more)
 {
-    return bir_ref_table_expect(&table->table, table->arena, more, hash_string, table);
+    uint32_t capacity;
+    if (__builtin_add_overflow(table->pending_count, more, &capacity)) {
+        table->arena->failure = BIR_LIMIT;
+        return false;
+    }
+    if (capacity <= table->pending_capacity)
+        return true;
+    bir_ref *pending = bir_arena_alloc_array(table->arena, BIR_MEM_TABLES, capacity, sizeof *pending);
+    if (!pending)
+        return false;
+    if (table->pending_count > 0)
+        memcpy(pending, table->pending, table->pending_count * sizeof *pending);
+    bir_arena_release(table->arena, BIR_MEM_TABLES, table->pending, table->pending_capacity * sizeof *pending);
+    table->pending = pending;
+    table->pending_capacity = capacity;
+    return true;
 }
 
 bool bir_strtab_any(const struct bir_strtab *table, bool (*holds)(const struct bir_str *s, void *user), void *user)
@@ -97,6 +127,10 @@ bool bir_strtab_any(const struct bir_strtab *table, bool (*holds)(const struct b
     for (uint32_t i = 0; i < table->table.capacity; i++) {
         const struct bir_str *s = bir_arena_at(table->arena, table->table.slots[i]);
         if (s && holds(s, user))
+            return true;
+    }
+    for (uint32_t i = 0; i < table->pending_count; i++) {
+        if (holds(bir_arena_at(table->arena, table->pending[i]), user))
             return true;
     }
     return false;
@@ -122,12 +156,27 @@ const struct bir_str *bir_intern_printf(struct bir_strtab *table, const char *fm
     return text ? bir_intern(table, text, (size_t)len) : NULL;
 }
 
+/* When there is no memory to enter them. */
+static const struct bir_str *search_pending(const struct bir_strtab *table, const char *text, size_t len)
+{
+    for (uint32_t i = 0; i < table->pending_count; i++) {
+        const struct bir_str *s = bir_arena_at(table->arena, table->pending[i]);
+        if (s->len == len && memcmp(s->text, text, len) == 0)
+            return s;
+    }
+    return NULL;
+}
+
 const struct bir_str *bir_intern_find(const struct bir_strtab *table, const char *text, size_t len)
 {
-    if (table->table.count == 0 || len > UINT32_MAX - 16)
-        return NULL;
+    const struct bir_str *found = NULL;
     if (len == 0)
         text = "";
+    /* const to the caller: what the table has stays the same */
+    if (!enter_pending((struct bir_strtab *)(uintptr_t)table))
+        found = search_pending(table, text, len);
+    if (found || table->table.count == 0 || len > UINT32_MAX - 16)
+        return found;
     return bir_arena_at(table->arena, *probe(table, text, len));
 }
 

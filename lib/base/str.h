@@ -17,6 +17,8 @@ struct bir_str {
 struct bir_strtab {
     struct bir_arena *arena;
     struct bir_ref_table table;
+    bir_ref *pending; /* strings that are not in the table yet */
+    uint32_t pending_count, pending_capacity;
     uint64_t seed; /* of the hash; differs from run to run, decides no output */
 };
 
@@ -26,10 +28,11 @@ void bir_strtab_init(struct bir_strtab *table, struct bir_arena *arena);
 const struct bir_str *bir_intern(struct bir_strtab *table, const char *text, size_t len) BIR_MUST_CHECK;
 const struct bir_str *bir_intern_cstr(struct bir_strtab *table, const char *text) BIR_MUST_CHECK;
 
-/* The same for bytes that no string of the table has, as the caller knows: they are not looked for. */
+/* The same for bytes that no string of the table has, as the caller knows: they are not looked for, and entered when
+ * the table is asked next. */
 const struct bir_str *bir_intern_new(struct bir_strtab *table, const char *text, size_t len) BIR_MUST_CHECK;
-/* Room for so many more strings at once; false on failure. */
-bool bir_strtab_expect(struct bir_strtab *table, uint32_t more) BIR_MUST_CHECK;
+/* Room for so many more of these at once; false on failure. */
+bool bir_strtab_expect_new(struct bir_strtab *table, uint32_t more) BIR_MUST_CHECK;
 /* Does any string fulfil the condition? */
 bool bir_strtab_any(const struct bir_strtab *table, bool (*holds)(const struct bir_str *s, void *user), void *user);
 

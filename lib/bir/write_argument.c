@@ -313,8 +313,8 @@ static inline bool write_simple(struct writer *writer, const struct bir_argument
 void write_arguments(struct writer *writer, const struct bir_instruction *inst, enum bir_role role)
 {
     bir_json_put_array_begin(&writer->json);
-    BIR_EACH_ARGUMENT (arg, inst, role)
-        if (!write_simple(writer, arg))
-            write_argument(&writer->json, arg);
+    BIR_EACH_OPERAND(arg, inst)
+    if (arg->role == role && !write_simple(writer, arg))
+        write_argument(&writer->json, arg);
     bir_json_put_array_end(&writer->json);
 }

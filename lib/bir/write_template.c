@@ -19,7 +19,8 @@ _Static_assert(MODEL_DEPTH < BIR_JSON_WRITER_MAX_DEPTH, "a model is within the l
 static bool is_plain(const struct bir_instruction *inst)
 {
     const struct bir_instruction_rare *rare = inst->rare;
-    if (!inst->name || bir_instruction_first(inst, BIR_ROLE_INDIRECTION) || inst->engine == BIR_ENUM_UNKNOWN ||
+    const struct bir_argument *first = bir_operand_first(inst);
+    if (!inst->name || (first && first->role == BIR_ROLE_INDIRECTION) || inst->engine == BIR_ENUM_UNKNOWN ||
         inst->opcode == BIR_OP_UNKNOWN)
         return false;
     BIR_EACH_EDGE (edge, inst)

@@ -57,27 +57,47 @@ static enum bir_status add_register(const struct decoder *d, const struct bir_ar
     return BIR_OK;
 }
 
+static inline enum bir_status add_operand(const struct decoder *d, const struct bir_argument *arg, struct words *words)
+{
+    if (words->has_imm)
+        words->problem = "an operand follows the immediate";
+    if (words->dtype == BIR_ENUM_UNKNOWN)
+        words->dtype = arg->dtype;
+    if (arg->kind == BIR_ARG_REGISTER_ACCESS && arg->location && arg->location->tag == BIR_STORAGE_REGISTER)
+        return add_register(d, arg, words);
+    if (arg->kind == BIR_ARG_IMM_VALUE) {
+        words->has_imm = true;
+        words->imm = (int64_t)((const struct bir_imm_value *)arg)->bits;
+    } else {
+        words->problem = "an operand is neither a register nor an immediate";
+    }
+    return BIR_OK;
+}
+
 /* Register words and the immediate of one list, from the operand number `skip` on. */
 static enum bir_status flatten(const struct decoder *d, enum bir_role role, unsigned skip, struct words *words)
 {
     *words = (struct words){ .dtype = BIR_ENUM_UNKNOWN };
-    BIR_EACH_ARGUMENT (arg, d->inst, role) {
-        if (skip > 0) {
-            skip--;
+    BIR_EACH_OPERAND(arg, d->inst)
+    {
+        if (arg->role != role)
             continue;
-        }
-        if (words->has_imm)
-            words->problem = "an operand follows the immediate";
-        if (words->dtype == BIR_ENUM_UNKNOWN)
-            words->dtype = arg->dtype;
-        if (arg->kind == BIR_ARG_REGISTER_ACCESS && arg->location && arg->location->tag == BIR_STORAGE_REGISTER) {
-            BIR_TRY(add_register(d, arg, words));
-        } else if (arg->kind == BIR_ARG_IMM_VALUE) {
-            words->has_imm = true;
-            words->imm = (int64_t)((const struct bir_imm_value *)arg)->bits;
-        } else {
-            words->problem = "an operand is neither a register nor an immediate";
-        }
+        if (skip > 0)
+            skip--;
+        else
+            BIR_TRY(add_operand(d, arg, words));
+    }
+    return BIR_OK;
+}
+
+/* Of inputs and outputs. */
+static enum bir_status flatten_both(const struct decoder *d, struct words *in, struct words *out)
+{
+    *in = *out = (struct words){ .dtype = BIR_ENUM_UNKNOWN };
+    BIR_EACH_OPERAND(arg, d->inst)
+    {
+        if (arg->role != BIR_ROLE_INDIRECTION)
+            BIR_TRY(add_operand(d, arg, arg->role == BIR_ROLE_IN ? in : out));
     }
     return BIR_OK;
 }
@@ -216,8 +236,7 @@ static enum bir_status decode_alu64(const struct decoder *d, int alu, const stru
 static enum bir_status decode_alu(const struct decoder *d)
 {
     struct words in, out;
-    BIR_TRY(flatten(d, BIR_ROLE_IN, 0, &in));
-    BIR_TRY(flatten(d, BIR_ROLE_OUT, 0, &out));
+    BIR_TRY(flatten_both(d, &in, &out));
     bool wide;
     int alu = alu_properties(d->machine, d->inst->props, &wide);
     if (in.problem || out.problem)
@@ -249,8 +268,7 @@ static enum bir_status decode_alu(const struct decoder *d)
 static enum bir_status decode_move(const struct decoder *d)
 {
     struct words in, out;
-    BIR_TRY(flatten(d, BIR_ROLE_IN, 0, &in));
-    BIR_TRY(flatten(d, BIR_ROLE_OUT, 0, &out));
+    BIR_TRY(flatten_both(d, &in, &out));
     if (in.problem || out.problem)
         return malformed(d, in.problem ? in.problem : out.problem);
     bool wide = out.n == 2 && bir_check_dtype_bytes(out.dtype) != 4;
@@ -374,8 +392,9 @@ static enum bir_status decode_save(const struct decoder *d)
 
 static bool writes_register(const struct bir_instruction *inst)
 {
-    BIR_EACH_ARGUMENT (arg, inst, BIR_ROLE_OUT) {
-        if (arg->kind == BIR_ARG_REGISTER_ACCESS)
+    BIR_EACH_OPERAND(arg, inst)
+    {
+        if (arg->role == BIR_ROLE_OUT && arg->kind == BIR_ARG_REGISTER_ACCESS)
             return true;
     }
     return false;

@@ -126,15 +126,16 @@ static enum bir_status build_graph(struct colouring *c, struct bir_arena *scratc
     return BIR_OK;
 }
 
-/* What it would cost to spill each class. Nobody asks as long as every class finds a colour whatever the others take,
- * which is the rule. */
+/* What it would cost to spill each class. Nobody asks of one that finds a colour whatever the others take, which is
+ * the rule. */
 static void set_costs(struct colouring *c, const struct bir_spiller *spiller)
 {
-    if (bir_colour_graph_is_easy(&c->graph, c->colours))
-        return;
     for (uint32_t i = 0; i < c->live.nodes.count; i++) {
         struct bir_node *node = &c->live.nodes.items[i];
-        uint64_t *cost = &c->cost[c->number[c->representative[i]]];
+        uint32_t class = c->number[c->representative[i]];
+        uint64_t *cost = &c->cost[class];
+        if (bir_colour_graph_is_easy(&c->graph, class, c->colours))
+            continue;
         if (!bir_spiller_may_spill(spiller, node))
             node->cost = BIR_COST_INFINITE;
         *cost = add_cost(*cost, node->cost);

@@ -69,14 +69,10 @@ static unsigned blocked_by(const struct solver *s, uint32_t node, uint32_t neigh
     return (unsigned)s->graph->width[node] + s->graph->width[neighbour] - 1u;
 }
 
-bool bir_colour_graph_is_easy(const struct bir_colour_graph *graph, unsigned colours)
+bool bir_colour_graph_is_easy(const struct bir_colour_graph *graph, uint32_t node, unsigned colours)
 {
-    for (uint32_t node = 0; node < graph->n; node++) {
-        uint64_t degree = graph->neighbours.first[node + 1] - graph->neighbours.first[node];
-        if (degree * 3 + 2 > colours) /* 3: of two pairs, the most that one neighbour can spoil */
-            return false;
-    }
-    return true;
+    uint64_t degree = graph->neighbours.first[node + 1] - graph->neighbours.first[node];
+    return degree * 3 + 2 <= colours; /* 3: of two pairs, the most that one neighbour can spoil */
 }
 
 static bool is_trivial(const struct solver *s, uint32_t node)

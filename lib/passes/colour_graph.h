@@ -15,8 +15,8 @@ struct bir_colour_graph {
     struct bir_lists neighbours; /* symmetric, no self, no duplicates */
 };
 
-/* True when every node is sure of a colour, whatever its neighbours take: then `cost` is not looked at. */
-bool bir_colour_graph_is_easy(const struct bir_colour_graph *graph, unsigned colours);
+/* True when the node is sure of a colour, whatever its neighbours take: then its `cost` is not looked at. */
+bool bir_colour_graph_is_easy(const struct bir_colour_graph *graph, uint32_t node, unsigned colours);
 
 /* Gives each node a base colour in 0 .. colours - width, or BIR_NO_COLOUR; *failed is the number of those.
  * Deterministic. When every node of width 1 and the graph is an interval graph that needs no more than `colours`, none

@@ -130,7 +130,7 @@ void bir_emitter_claim(struct bir_emitter *e, struct bir_function *function, con
         !bir_function_has_unique_names(function))
         return;
     /* without room now, the tables grow as they fill */
-    bool reserved = bir_strtab_expect(&e->module->strings, bounded(instructions + registers)) &&
+    bool reserved = bir_strtab_expect_new(&e->module->strings, bounded(instructions + registers)) &&
                     bir_map_expect(&function->registers, arena, bounded(registers));
     if (!reserved)
         arena->failure = BIR_OK;

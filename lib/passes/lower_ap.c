@@ -51,6 +51,7 @@ struct lowering {
     struct bir_diags *diags;
     struct bir_emitter emitter;
     struct bir_dram_space dram;
+    struct bir_map pointers;              /* set -> the location that holds its table's address */
     BIR_VEC(struct plan) plans;           /* of the current instruction */
     BIR_VEC(struct immediate) immediates; /* the same */
     enum bir_status status;               /* BIR_INVALID once an instruction was refused */
@@ -265,7 +266,12 @@ static enum bir_status plan_immediate(struct lowering *low, struct bir_symbolic_
 static enum bir_status plan_instruction(struct lowering *low, const struct bir_instruction *inst)
 {
     enum bir_status worst = BIR_OK;
+    bool any = false;
     low->plans.count = low->immediates.count = 0;
+    BIR_EACH_OPERAND(arg, inst)
+    any = any || arg->kind == BIR_ARG_SYMBOLIC_AP || arg->kind == BIR_ARG_SYMBOLIC_IMM_VALUE;
+    if (!any)
+        return BIR_OK;
     for (int role = 0; role < BIR_ROLE_COUNT; role++) {
         BIR_EACH_ARGUMENT (arg, inst, role) {
             enum bir_status status = BIR_OK;
@@ -341,14 +347,19 @@ static enum bir_status pointer_location(struct lowering *low, const struct plan 
 {
     struct bir_stem stem = bir_set_stem(plan->set);
     struct bir_location *table = plan->set->addr_table->locations.items[0];
+    *out = bir_map_get(&low->pointers, plan->set);
+    if (*out)
+        return BIR_OK;
     const struct bir_str *name = bir_intern_printf(&low->module->strings, "%.*s-ADDR", stem.len, stem.text);
     if (!name)
         return bir_arena_failure(&low->module->arena);
     *out = bir_function_find_location(plan->set->base.function, name);
     if (!*out)
-        return new_pointer(low, plan, name, table, out);
+        BIR_TRY(new_pointer(low, plan, name, table, out));
     if (is_pointer_to((*out)->set, table))
-        return BIR_OK;
+        return bir_map_put(&low->pointers, low->context->scratch, plan->set, *out)
+                   ? BIR_OK
+                   : bir_arena_failure(low->context->scratch);
     return bir_fail(low->diags, "lower-pointer-name", bir_pass_place((*out)->base.source_offset), "rename the location",
                     "location %s exists, but is no int64 Pointer to %s", name->text, table->base.name->text);
 }
@@ -452,17 +463,16 @@ static enum bir_status lower_instruction(struct lowering *low, struct bir_instru
 /* Upper bounds, but for expressions that simplification makes longer. */
 static void count_emissions(const struct bir_instruction *inst, uint64_t *instructions, uint64_t *registers)
 {
-    for (int role = 0; role < BIR_ROLE_COUNT; role++) {
-        BIR_EACH_ARGUMENT (arg, inst, role) {
-            if (arg->kind != BIR_ARG_SYMBOLIC_AP)
-                continue;
-            const struct bir_symbolic_ap *ap = (const struct bir_symbolic_ap *)arg;
-            *registers += ROLES;
-            *instructions += FIXED_INSTRUCTIONS;
-            for (uint32_t i = 0; i < ap->n_addrs; i++) {
-                if (ap->addrs[i] && ap->addrs[i]->kind == PELICAN_AFFINE)
-                    *instructions += 2 * (uint64_t)ap->addrs[i]->u.affine.n_terms;
-            }
+    BIR_EACH_OPERAND(arg, inst)
+    {
+        if (arg->kind != BIR_ARG_SYMBOLIC_AP)
+            continue;
+        const struct bir_symbolic_ap *ap = (const struct bir_symbolic_ap *)arg;
+        *registers += ROLES;
+        *instructions += FIXED_INSTRUCTIONS;
+        for (uint32_t i = 0; i < ap->n_addrs; i++) {
+            if (ap->addrs[i] && ap->addrs[i]->kind == PELICAN_AFFINE)
+                *instructions += 2 * (uint64_t)ap->addrs[i]->u.affine.n_terms;
         }
     }
 }
