@@ -61,12 +61,16 @@ static bool enter_pending(struct bir_strtab *table)
     return true;
 }
 
+static bool is_too_long(struct bir_strtab *table, size_t len)
+{
+    if (len <= UINT32_MAX - 16)
+        return false;
+    table->arena->failure = BIR_LIMIT;
+    return true;
+}
+
 static struct bir_str *make(struct bir_strtab *table, const char *text, size_t len)
 {
-    if (len > UINT32_MAX - 16) {
-        table->arena->failure = BIR_LIMIT;
-        return NULL;
-    }
     struct bir_str *made = bir_arena_alloc_packed(table->arena, BIR_MEM_STRINGS, sizeof(*made) + len + 1);
     if (!made)
         return NULL;
@@ -77,7 +81,8 @@ static struct bir_str *make(struct bir_strtab *table, const char *text, size_t l
 
 const struct bir_str *bir_intern(struct bir_strtab *table, const char *text, size_t len)
 {
-    if (!enter_pending(table) || !bir_ref_table_reserve(&table->table, table->arena, hash_string, table))
+    if (is_too_long(table, len) || !enter_pending(table) ||
+        !bir_ref_table_reserve(&table->table, table->arena, hash_string, table))
         return NULL;
     if (len == 0)
         text = "";
@@ -94,6 +99,8 @@ const struct bir_str *bir_intern(struct bir_strtab *table, const char *text, siz
 
 const struct bir_str *bir_intern_new(struct bir_strtab *table, const char *text, size_t len)
 {
+    if (is_too_long(table, len))
+        return NULL;
     bool room = table->pending_count < table->pending_capacity ||
                 bir_strtab_expect_new(table, table->pending_capacity ? table->pending_capacity : PENDING_FIRST);
     struct bir_str *made = room ? make(table, text, len) : NULL;

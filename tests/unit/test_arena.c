@@ -1,5 +1,7 @@
 #include "base/arena.h"
 
+#include "base/random.h"
+
 #include <string.h>
 
 #include "alloc_fail.h"
@@ -173,6 +175,96 @@ START_TEST(large_blocks_are_given_back)
 }
 END_TEST
 
+enum { MANY = 40000 };
+
+static size_t size_of_block(uint64_t *random, int i)
+{
+    if (i % 1000 == 999) /* a chunk of its own, or pages of a scratch arena's */
+        return 1 + bir_random_below(random, (size_t)3 << 20);
+    return 1 + bir_random_below(random, i % 50 == 49 ? 40000 : 300);
+}
+
+/* Zeroed, aligned, apart, and found by their references, at sizes where memory comes in huge pages. */
+static void check_many_blocks(struct bir_arena *arena)
+{
+    static char *blocks[MANY];
+    uint64_t random = 5;
+    for (int i = 0; i < MANY; i++) {
+        size_t size = size_of_block(&random, i);
+        blocks[i] = bir_arena_alloc(arena, BIR_MEM_OTHER, size);
+        ck_assert_ptr_nonnull(blocks[i]);
+        ck_assert_uint_eq((uintptr_t)blocks[i] % 8, 0);
+        for (size_t k = 0; k < size; k++)
+            if (blocks[i][k] != 0)
+                ck_abort_msg("block %d is not zero at %zu", i, k);
+        memset(blocks[i], 'a' + i % 26, size);
+    }
+    random = 5;
+    for (int i = 0; i < MANY; i++) {
+        size_t size = size_of_block(&random, i);
+        ck_assert_int_eq(blocks[i][0], 'a' + i % 26);
+        ck_assert_int_eq(blocks[i][size - 1], 'a' + i % 26);
+        ck_assert_ptr_eq(bir_arena_at(arena, bir_ref_of(blocks[i])), blocks[i]);
+    }
+}
+
+START_TEST(large_arenas_keep_the_promises)
+{
+    struct bir_arena arena;
+    for (int round = 0; round < 2; round++) {
+        (round ? bir_arena_init_scratch : bir_arena_init)(&arena, 0);
+        check_many_blocks(&arena);
+        bir_arena_deinit(&arena);
+        ck_assert_int_eq(arena.is_scratch, round);
+        bir_arena_deinit(&arena);
+    }
+}
+END_TEST
+
+START_TEST(large_arenas_stay_below_limit)
+{
+    for (int round = 0; round < 2; round++) {
+        struct bir_arena arena;
+        uint64_t random = 9;
+        size_t used = 0;
+        (round ? bir_arena_init_scratch : bir_arena_init)(&arena, 9999999);
+        for (;;) {
+            size_t size = 1 + bir_random_below(&random, 30000);
+            if (!bir_arena_alloc(&arena, BIR_MEM_OTHER, size))
+                break;
+            used += size;
+        }
+        ck_assert_int_eq(arena.failure, BIR_LIMIT);
+        ck_assert_uint_le(arena.reserved_bytes, 9999999);
+        ck_assert_uint_ge(used, 5000000); /* at most half is lost between blocks and at the ends of chunks */
+        bir_arena_deinit(&arena);
+    }
+}
+END_TEST
+
+START_TEST(trimmed_arenas_hold_what_they_use)
+{
+    struct bir_arena arena;
+    bir_arena_init(&arena, 0);
+    bir_arena_trim(&arena);
+    static char *blocks[60000];
+    for (int i = 0; i < 60000; i++) {
+        blocks[i] = bir_arena_alloc(&arena, BIR_MEM_OTHER, 96);
+        ck_assert_ptr_nonnull(blocks[i]);
+        memset(blocks[i], i % 100, 96);
+        if (i % 25000 == 24999)
+            bir_arena_trim(&arena);
+    }
+    size_t before = arena.reserved_bytes;
+    bir_arena_trim(&arena);
+    ck_assert_uint_le(arena.reserved_bytes, before);
+    ck_assert_uint_le(arena.reserved_bytes, bir_arena_used(&arena) + bir_arena_used(&arena) / 32 + 65536);
+    for (int i = 0; i < 60000; i++)
+        ck_assert_int_eq(blocks[i][95], i % 100);
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
 static enum bir_status fill(struct bir_arena *arena)
 {
     for (size_t size = 1; size < 200000; size *= 3) {
@@ -208,6 +300,7 @@ int main(void)
         blocks_are_zeroed_aligned_and_apart, reserved_bytes_stay_below_limit,     huge_sizes_are_limits,
         newest_block_grows_in_place,         large_block_leaves_the_chunk_in_use, text_of_any_length_is_printed,
         references_lead_to_their_blocks,     large_blocks_are_given_back,         every_failed_allocation_is_survived,
+        large_arenas_keep_the_promises,      large_arenas_stay_below_limit,       trimmed_arenas_hold_what_they_use,
     };
     return UNIT_RUN("arena", tests);
 }

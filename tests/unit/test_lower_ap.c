@@ -168,6 +168,90 @@ START_TEST(allocation_failures)
 }
 END_TEST
 
+/* The text with every occurrence of one name replaced by another. */
+static char *rename_in(const char *text, const char *from, const char *to)
+{
+    size_t from_len = strlen(from), to_len = strlen(to);
+    char *renamed = malloc(strlen(text) * (to_len + 1) + 1), *out = renamed;
+    while (*text) {
+        bool here = strncmp(text, from, from_len) == 0;
+        memcpy(out, here ? to : text, here ? to_len : 1);
+        out += here ? to_len : 1;
+        text += here ? from_len : 1;
+    }
+    *out = '\0';
+    return renamed;
+}
+
+/* The document with its only function twice. */
+static char *double_function(const char *text)
+{
+    const char *list = strchr(strstr(text, "\"functions\""), '['), *end = strstr(list, "\"revision\"");
+    while (*end != ']')
+        end--;
+    char *copy = rename_in(list + 1, "sg0000", "sg0001");
+    char *twice = malloc(2 * strlen(text) + 2);
+    sprintf(twice, "%.*s,%s", (int)(end - text), text, copy);
+    free(copy);
+    return twice;
+}
+
+/* Names of what a pass made are new in their function, and strings are the ones that looking for their text gives. */
+static void check_names(struct bir_module *module, const struct bir_str *given_twice)
+{
+    BIR_EACH_CODE_FUNCTION(f, module)
+    {
+        struct bir_walk a, b;
+        bir_walk_init(&a, &f->body);
+        for (struct bir_instruction *x = bir_walk_next(&a); x; x = bir_walk_next(&a)) {
+            unsigned same = 0;
+            bir_walk_init(&b, &f->body);
+            for (struct bir_instruction *y = bir_walk_next(&b); y; y = bir_walk_next(&b))
+                same += bir_str_compare(x->name, y->name) == 0;
+            if (same != (x->name == given_twice ? 2 : 1))
+                ck_abort_msg("%u instructions are called %s", same, x->name->text);
+            ck_assert_ptr_eq(bir_intern_find(&module->strings, x->name->text, x->name->len), x->name);
+            if (x->name != given_twice)
+                ck_assert_ptr_eq(bir_map_get(&f->instructions, x->name), x);
+        }
+        for (uint32_t i = 0; i < f->storages.count; i++) {
+            const struct bir_str *name = f->storages.items[i]->name;
+            if (f->storages.items[i]->tag != BIR_STORAGE_REGISTER)
+                continue;
+            ck_assert_ptr_eq(bir_intern_find(&module->strings, name->text, name->len), name);
+            ck_assert_ptr_eq(bir_function_find_register(f, name), f->storages.items[i]);
+        }
+    }
+}
+
+START_TEST(made_names_are_new)
+{
+    static const char *const renames[][2] = { { "act0", "act0" },
+                                              { "\"loop_j\"", "\"act0-lap0-3\"" },
+                                              { "\"loop_j\"", "\"act0\"" },
+                                              { "\"y\"", "\"Reg_0_act0_RegAPOffset_xbuf\"" },
+                                              { "act0", "a-lap0-1" } };
+    char path[1024];
+    size_t len;
+    snprintf(path, sizeof path, "%s/lower/loop_sb.json", ROOST_VECTORS);
+    char *text = pass_text_read_file(path, &len);
+    for (size_t i = 0; i < 2 * sizeof renames / sizeof *renames; i++) {
+        struct pass_text_run run;
+        char *renamed = rename_in(text, renames[i / 2][0], renames[i / 2][1]);
+        char *whole = i % 2 ? double_function(renamed) : rename_in(renamed, "act0", "act0");
+        pass_text_run_init(&run, whole, strlen(whole), "assign_loop_registers,insert_address_tables,lower_ap");
+        if (run.status != BIR_OK)
+            ck_abort_msg("%s", run.diags.first ? run.diags.first->message : "?");
+        ck_assert_uint_eq(run.stats.emitted_instructions, i % 2 ? 38 : 19);
+        check_names(run.module, i / 2 == 2 ? bir_intern_cstr(&run.module->strings, "act0") : NULL);
+        pass_text_run_deinit(&run);
+        free(renamed);
+        free(whole);
+    }
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("lower_ap");
@@ -178,6 +262,7 @@ int main(void)
     tcase_add_test(tc, example_needs_eight_registers);
     tcase_add_test(tc, lowered_module_reads_back);
     tcase_add_test(tc, intermediate_module_lowers_on);
+    tcase_add_test(tc, made_names_are_new);
     tcase_add_test(tc, allocation_failures);
     Suite *suite = suite_create("lower_ap");
     suite_add_tcase(suite, tc);

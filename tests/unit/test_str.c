@@ -63,6 +63,58 @@ START_TEST(bytes_may_be_anything)
 }
 END_TEST
 
+static bool ends_in(const struct bir_str *s, void *digit)
+{
+    return s->text[s->len - 1] == *(char *)digit;
+}
+
+START_TEST(new_strings_are_found_later)
+{
+    setup();
+    struct bir_strtab table;
+    bir_strtab_init(&table, &arena);
+    static const struct bir_str *made[5000];
+    const struct bir_str *before = bir_intern_cstr(&table, "name");
+    char three = '3';
+    ck_assert(!bir_strtab_any(&table, ends_in, &three));
+    ck_assert(bir_strtab_expect_new(&table, 2000));
+    for (int i = 0; i < 5000; i++) {
+        char text[32];
+        made[i] = bir_intern_new(&table, text, (size_t)snprintf(text, sizeof(text), "name-%d", i));
+        ck_assert_ptr_nonnull(made[i]);
+        if (i == 3)
+            ck_assert(bir_strtab_any(&table, ends_in, &three));
+    }
+    ck_assert_ptr_eq(bir_intern_cstr(&table, "name"), before);
+    for (int i = 0; i < 5000; i++) {
+        ck_assert_ptr_eq(bir_intern_printf(&table, "name-%d", i), made[i]);
+        ck_assert_ptr_eq(bir_intern_find(&table, made[i]->text, made[i]->len), made[i]);
+    }
+    ck_assert_ptr_null(bir_intern_new(&table, "x", (size_t)UINT32_MAX));
+    ck_assert_uint_eq(table.table.count, 5001);
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(new_strings_are_found_without_memory)
+{
+    setup();
+    struct bir_strtab table;
+    bir_strtab_init(&table, &arena);
+    const struct bir_str *first = bir_intern_new(&table, "first", 5), *second = bir_intern_new(&table, "second", 6);
+    arena.limit_bytes = arena.reserved_bytes;
+    while (bir_arena_alloc(&arena, BIR_MEM_OTHER, 8))
+        continue;
+    ck_assert_ptr_eq(bir_intern_find(&table, "first", 5), first);
+    ck_assert_ptr_eq(bir_intern_find(&table, "second", 6), second);
+    ck_assert_ptr_null(bir_intern_find(&table, "third", 5));
+    ck_assert_ptr_null(bir_intern_cstr(&table, "second"));
+    arena.limit_bytes = 0;
+    ck_assert_ptr_eq(bir_intern_cstr(&table, "second"), second);
+    bir_arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(strings_compare_by_bytes_then_length)
 {
     setup();
@@ -209,6 +261,32 @@ START_TEST(map_that_cannot_recall_still_knows)
 }
 END_TEST
 
+START_TEST(new_objects_are_found_in_maps)
+{
+    static char keys[NAMED_COUNT * 4];
+    for (int forgets = 0; forgets < 2; forgets++) {
+        setup();
+        make_named(keys);
+        struct bir_map map;
+        size_t steps = 0;
+        memset(is_member, 0, sizeof(is_member));
+        bir_map_init_named(&map, &arena);
+        ck_assert(bir_map_expect(&map, &arena, NAMED_COUNT / 2));
+        if (forgets)
+            bir_map_forget(&map, next_named, &steps);
+        for (size_t i = 0; i < NAMED_COUNT; i += 2) {
+            is_member[i] = true;
+            ck_assert(bir_map_put_new(&map, &arena, named[i]->name, named[i]));
+        }
+        ck_assert_uint_eq(steps, 0);
+        ck_assert_uint_eq(bir_map_count(&map), NAMED_COUNT / 2);
+        for (size_t i = 0; i < NAMED_COUNT; i++)
+            ck_assert_ptr_eq(bir_map_get(&map, named[i]->name), is_member[i] ? named[i] : NULL);
+        bir_arena_deinit(&arena);
+    }
+}
+END_TEST
+
 START_TEST(map_of_passing_keys_stays_small)
 {
     enum { KEYS = 100000, LIVE = 50 };
@@ -282,10 +360,20 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        equal_bytes_give_one_string,        bytes_may_be_anything,           strings_compare_by_bytes_then_length,
-        table_of_a_full_arena_stays_usable, map_agrees_with_an_array,        map_of_named_objects_agrees_with_an_array,
-        map_that_cannot_recall_still_knows, map_of_passing_keys_stays_small, map_is_unchanged_when_it_cannot_grow,
-        vector_keeps_what_was_pushed,       vector_refuses_to_overflow,
+        equal_bytes_give_one_string,
+        bytes_may_be_anything,
+        new_strings_are_found_later,
+        new_strings_are_found_without_memory,
+        new_objects_are_found_in_maps,
+        strings_compare_by_bytes_then_length,
+        table_of_a_full_arena_stays_usable,
+        map_agrees_with_an_array,
+        map_of_named_objects_agrees_with_an_array,
+        map_that_cannot_recall_still_knows,
+        map_of_passing_keys_stays_small,
+        map_is_unchanged_when_it_cannot_grow,
+        vector_keeps_what_was_pushed,
+        vector_refuses_to_overflow,
     };
     return UNIT_RUN("str", tests);
 }
