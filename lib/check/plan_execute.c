@@ -5,7 +5,8 @@
  * or last value of the loop at depth k) or, past the corners, a seeded point. One execution of the code thus covers
  * sixteen points. Every loop's body is executed a second time with fresh points, because only behind a back edge does
  * it show that a register which must survive an iteration was given away; inside that second round the inner loops run
- * once, so a nest of depth d costs d + 1 executions of its innermost body, not 2^d.
+ * once, so a nest of depth d costs d + 1 executions of its innermost body, not 2^d. A loop whose body is one loop and
+ * nothing else leaves the second round to that one: both back edges lead to the same code with the same registers.
  *
  * Full. Outer loops run value by value; the innermost loop takes sixteen values at a time and at least two rounds when
  * it has two iterations. A nest of more than BIR_VALIDATION_FULL_POINTS points is sampled FULL_SAMPLES times instead.
@@ -96,10 +97,27 @@ static void sample_lanes(struct execution *x, const struct bir_plan_loop *loop)
     }
 }
 
+/* The item of the loop that alone is the body of the loop at `item`, or `item` itself. */
+static uint32_t only_loop_in(const struct bir_plan *plan, uint32_t item)
+{
+    const struct bir_plan_item *outer = &plan->items.items[item], *inner = outer + 1;
+    bool alone = item + 1 < outer->end && inner->type == BIR_PLAN_LOOP && inner->end == outer->end;
+    return alone && !plan->loops.items[inner->first].guard ? item + 1 : item;
+}
+
+static bool has_second_round(const struct bir_plan *plan, uint32_t item)
+{
+    for (uint32_t inner; (inner = only_loop_in(plan, item)) != item; item = inner) {
+        if (plan->loops.items[plan->items.items[inner].first].trip > 1)
+            return false;
+    }
+    return true;
+}
+
 static enum bir_status sample_loop(struct execution *x, uint32_t item, bool once)
 {
     const struct bir_plan_loop *loop = &x->plan->loops.items[x->plan->items.items[item].first];
-    unsigned rounds = once || loop->trip == 1 ? 1 : 2;
+    unsigned rounds = once || loop->trip == 1 || !has_second_round(x->plan, item) ? 1 : 2;
     unsigned active = x->plan->active;
     bool corners = x->corners;
     for (unsigned round = 0; round < rounds; round++) {
