@@ -96,7 +96,7 @@ struct bir_machine_fault {
     enum bir_trap trap;
     unsigned lane;
     const struct bir_machine_op *op;
-    uint64_t steps; /* of BIR_TRAP_WAITS: done before op, which was not */
+    uint64_t steps; /* of BIR_TRAP_WAITS and BIR_TRAP_UNWRITTEN: done before op, which was not */
 };
 
 struct bir_machine {

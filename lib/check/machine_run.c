@@ -417,6 +417,7 @@ enum bir_status bir_machine_run_thread(struct bir_machine *machine, uint32_t pc,
         if (step >= max_steps || (checked && !reads_written(machine, op))) {
             fault->trap = step >= max_steps ? BIR_TRAP_STEPS : BIR_TRAP_UNWRITTEN;
             fault->op = op;
+            fault->steps = step;
             return BIR_OK;
         }
         pc++;

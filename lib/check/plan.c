@@ -26,9 +26,7 @@ static enum bir_status watch_slot(struct bir_plan *plan, struct bir_register *re
     return put ? BIR_OK : bir_arena_failure(plan->arena);
 }
 
-/* A register that nothing in the function writes holds an argument: data, the same in the copy that operands are
- * compared with. */
-static enum bir_status give_input(struct bir_plan *plan, struct bir_register *reg)
+enum bir_status bir_plan_give(struct bir_plan *plan, struct bir_register *reg)
 {
     struct bir_machine *m = &plan->machine;
     uint32_t slot, watch = (uint32_t)(uintptr_t)bir_map_get(&plan->watch_slots, reg);
@@ -86,7 +84,7 @@ enum bir_status bir_plan_init(struct bir_plan *plan, const struct bir_plan_input
     for (uint32_t i = 0; i < input->watched.count; i++)
         BIR_TRY(watch_slot(plan, input->watched.items[i]));
     for (uint32_t i = 0; i < input->inputs.count; i++)
-        BIR_TRY(give_input(plan, input->inputs.items[i]));
+        BIR_TRY(bir_plan_give(plan, input->inputs.items[i]));
     return BIR_OK;
 }
 

@@ -50,18 +50,27 @@ struct bir_register_list {
     uint32_t count, capacity;
 };
 
+/* An operand that reads a register which nothing has written yet; reg is NULL when there is none. */
+struct bir_unwritten_read {
+    const struct bir_register *reg;
+    const struct bir_instruction *inst;
+    uint32_t source_offset; /* of the operand */
+};
+
 /* What was recorded of a function before address lowering. */
 struct bir_plan_input {
     const struct bir_function *function;
     struct bir_operand *operands; /* in program order */
     uint32_t n_operands;
     struct bir_register_list registers; /* all that existed */
-    struct bir_register_list inputs;    /* those that something reads and nothing writes */
+    struct bir_register_list inputs;    /* those that hold a value before the function starts: something reads them and
+                                           nothing writes them (unwritten.h adds others) */
     struct bir_register_list watched;   /* those that offset expressions name */
     struct bir_map watched_writers;     /* operand that writes a watched register -> the register; spilling gives the
                                            operand another one */
     struct bir_map code;                /* set of the register code that existed */
     struct bir_map guards;              /* predicated instruction -> struct bir_guard */
+    struct bir_unwritten_read unwritten;
     bool had_loops, had_branches, had_guards;
 };
 
@@ -105,6 +114,9 @@ struct bir_plan {
 enum bir_status bir_plan_init(struct bir_plan *plan, const struct bir_plan_input *input, struct bir_arena *arena,
                               const struct bir_validation_options *options, struct bir_diags *diags,
                               struct bir_validation_stats *stats) BIR_MUST_CHECK;
+
+/* The register holds data from here on, the same in the copy that operands are compared with. */
+enum bir_status bir_plan_give(struct bir_plan *plan, struct bir_register *reg) BIR_MUST_CHECK;
 
 /* Decodes a structured function and executes it piece by piece. */
 enum bir_status bir_plan_structured(struct bir_plan *plan) BIR_MUST_CHECK;

@@ -16,6 +16,7 @@
 #include <inttypes.h>
 
 #include "check/plan.h"
+#include "check/unwritten.h"
 
 /* Operations a thread may execute. Sampling looks at the first ones; a full check must come to the end. */
 #define SAMPLE_STEPS (UINT64_C(1) << 16)
@@ -492,6 +493,13 @@ static enum bir_status run_thread(struct threads *t, struct thread *thread, bool
         thread->ended = thread->cut = *moved = true;
         plan->stats->unfinished++;
         return BIR_OK;
+    }
+    struct bir_register *reg = fault.trap == BIR_TRAP_UNWRITTEN ? bir_unwritten_of(plan, fault.op) : NULL;
+    if (reg) { /* what writes it may have been skipped, as in the module: it holds data */
+        *moved = true;
+        thread->steps += fault.steps;
+        thread->pc = (uint32_t)(fault.op - plan->machine.ops.items);
+        return bir_plan_give(plan, reg);
     }
     bir_diag_add(plan->diags, BIR_ERROR, "check-address-mismatch", BIR_NO_OFFSET, "instruction %s: %s",
                  fault.op->inst && fault.op->inst->name ? fault.op->inst->name->text : "?", bir_trap_name(fault.trap));

@@ -8,6 +8,7 @@
 #include "check/validation.h"
 
 #include "check/plan.h"
+#include "check/unwritten.h"
 #include "pelican/simplify.h"
 
 #define MAX_EXPRESSION_DEPTH 2048
@@ -233,6 +234,7 @@ static enum bir_status record_function(struct bir_validation *v, struct bir_func
     v->n_operands += r.operands.count;
     BIR_TRY(record_registers(&r));
     BIR_TRY(record_watched_writers(&r));
+    BIR_TRY(bir_unwritten_record(input, v->arena));
     return bir_vec_push(v->arena, &v->functions, input) ? BIR_OK : bir_arena_failure(v->arena);
 }
 
@@ -302,6 +304,7 @@ enum bir_status bir_validation_run(struct bir_validation *validation, const stru
                          input->function->name->text);
             return BIR_INTERNAL;
         }
+        BIR_TRY(bir_unwritten_report(input, diags));
         uint32_t errors = diags->errors;
         enum bir_status status = run_function(input, validation->arena->limit_bytes, options, diags, stats);
         if (status == BIR_LIMIT && diags->errors == errors)

@@ -56,7 +56,8 @@ uint64_t bir_validation_operand_count(const struct bir_validation *validation);
  *
  * BIR_INTERNAL: the emitted code is wrong. "check-address-mismatch" has the counter-example; other codes are
  * "check-register-code", "check-register-id", "check-operand-missing", "check-counter", "check-branch".
- * BIR_INVALID: an operand leaves its set ("check-operand-domain"), the input's fault.
+ * BIR_INVALID, the input's fault: an operand leaves its set ("check-operand-domain"), or its offset reads a register
+ * that the module writes only later ("check-register-unwritten").
  * BIR_CANCELLED, BIR_NOMEM, BIR_LIMIT. */
 enum bir_status bir_validation_run(struct bir_validation *validation, const struct bir_module *lowered,
                                    const struct bir_validation_options *options, struct bir_diags *diags,

@@ -233,11 +233,21 @@ static enum bir_status collect_demand(struct splitter *s)
 
 /* --- versions --- */
 
-/* A register written by code of one engine has its value nowhere else. */
+/* A register written by code of one engine has its value nowhere else; what stays on ALL writes one register only. */
 static enum bir_status check_writers(struct splitter *s, const struct split_register *r)
 {
+    bool shared = (r->demand & (r->demand - 1)) != 0;
     for (const struct bir_argument *arg = r->reg->base.writers; arg; arg = bir_argument_next_use(arg)) {
-        uint8_t engine = bir_argument_parent(arg)->engine;
+        const struct bir_instruction *inst = bir_argument_parent(arg);
+        uint8_t engine = inst->engine;
+        if (shared && is_open(engine) && !is_split(inst))
+            return bir_fail(
+                s->diags, "split-cross-engine", bir_pass_place(arg->source_offset),
+                "write it by register code on ALL (RegisterMove, RegisterAlu, TensorLoad), or read it on "
+                "one engine only",
+                "register %s is needed on several engines, but instruction %s, which writes it on ALL, cannot be "
+                "split",
+                r->reg->base.name->text, inst_name(inst));
         if (bir_engine_is_concrete(engine) && (r->demand & ~(1u << engine)))
             return bir_fail(s->diags, "split-cross-engine", bir_pass_place(arg->source_offset),
                             "compute the register on ALL, or read it on one engine only",
