@@ -80,6 +80,7 @@ static enum bir_status load_json(struct job *job)
 {
     struct bir_read_options options = {
         .strict = job->request->options.strict,
+        .unknown_operands = job->request->method == BIR_METHOD_HAZARDS,
         .max_depth = job->limits->json_depth,
         .max_instructions = job->limits->instructions,
         .max_arena_bytes = job->limits->arena_bytes,

@@ -8,6 +8,8 @@
 
 struct bir_read_options {
     bool strict;               /* unknown keys, opcodes, enum texts, duplicate names are errors */
+    bool unknown_operands;     /* unless strict: an operand on a location or set that does not exist stays without one
+                                  (BIR_ARGF_UNRESOLVED), for analyses that can live with that */
     uint32_t max_depth;        /* JSON nesting, 0 = BIR_JSON_DEPTH_DEFAULT */
     uint64_t max_instructions; /* 0 = no bound */
     size_t max_arena_bytes;    /* of the module, and again of what reading it takes; 0 = no bound */

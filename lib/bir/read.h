@@ -158,6 +158,7 @@ struct read_context {
     struct bir_arena *scratch;
     struct bir_buf text; /* for texts that are composed (expressions inside lists) */
     bool strict;
+    bool unknown_operands; /* only when not strict */
     bool in_queue;
 
     struct bir_function *function; /* being read; NULL in a queue */
@@ -284,7 +285,10 @@ enum bir_status read_find_storage(struct read_context *ctx, enum bir_storage_tag
 /* The same; an error at the offset when absent. */
 enum bir_status read_find_register(struct read_context *ctx, const struct bir_str *name, size_t offset,
                                    struct bir_register **out);
-/* The location of that name in the set; an error at the offset when there is none. */
+/* The location of that name in the set; *out is NULL when there is none. */
+enum bir_status read_search_set(struct read_context *ctx, const struct bir_set *set, const struct bir_str *name,
+                                struct bir_location **out);
+/* The same; an error at the offset when there is none. */
 enum bir_status read_find_in_set(struct read_context *ctx, const struct bir_set *set, const struct bir_str *name,
                                  size_t offset, struct bir_location **out);
 /* The name must exist once the document has been read. */

@@ -191,10 +191,30 @@ static enum bir_status find_set(struct read_context *ctx, const struct fields *f
     return *set ? BIR_OK : read_fail_name(ctx, "BIR016", f->at[READ_MEMSETREF], "memory location set", f->memsetref);
 }
 
+/* The operand stays without location; its names become properties. */
+static enum bir_status leave_unresolved(struct read_context *ctx, const struct fields *f, struct bir_argument *arg)
+{
+    static const struct bir_slice keys[] = { { "memref", 6 }, { "memsetref", 9 } };
+    /* The memref of an operand on a set is a property already. */
+    const struct bir_str *const names[] = { arg->kind == BIR_ARG_PHYSICAL_AP ? f->memref : NULL, f->memsetref };
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        struct bir_prop prop = { .type = BIR_VALUE_TEXT, .u.s = names[i] };
+        if (names[i])
+            BIR_TRY(read_push_pending(ctx, keys[i], &prop));
+    }
+    arg->flags |= BIR_ARGF_UNRESOLVED;
+    return BIR_OK;
+}
+
 static enum bir_status bind_set(struct read_context *ctx, const struct fields *f, struct bir_argument *arg)
 {
     BIR_TRY(require(ctx, f, READ_MEMSETREF));
     struct bir_storage *set;
+    if (ctx->unknown_operands) {
+        BIR_TRY(read_find_storage(ctx, BIR_STORAGE_SET, f->memsetref, &set));
+        if (!set)
+            return leave_unresolved(ctx, f, arg);
+    }
     BIR_TRY(find_set(ctx, f, &set));
     bir_argument_set_location(arg, set, arg->role == BIR_ROLE_OUT, true);
     return BIR_OK;
@@ -215,6 +235,20 @@ static enum bir_status check_set_of(struct read_context *ctx, const struct field
     return BIR_OK;
 }
 
+/* *known: the operand's names are those of a location. */
+static enum bir_status location_exists(struct read_context *ctx, const struct fields *f, bool *known)
+{
+    struct bir_storage *location, *set = NULL;
+    struct bir_location *found = NULL;
+    BIR_TRY(read_find_storage(ctx, BIR_STORAGE_LOCATION, f->memref, &location));
+    if (location && f->memsetref)
+        BIR_TRY(read_find_storage(ctx, BIR_STORAGE_SET, f->memsetref, &set));
+    if (set)
+        BIR_TRY(read_search_set(ctx, (const struct bir_set *)set, f->memref, &found));
+    *known = location && (!f->memsetref || found);
+    return BIR_OK;
+}
+
 static enum bir_status bind_location(struct read_context *ctx, const struct fields *f, struct bir_physical_ap *ap)
 {
     bool own = !f->owner || (ctx->function && f->owner == ctx->function->name);
@@ -227,6 +261,12 @@ static enum bir_status bind_location(struct read_context *ctx, const struct fiel
                                      .location_offset = f->at[READ_MEMREF],
                                      .set_offset = f->at[READ_MEMSETREF] };
         return bir_vec_push(ctx->scratch, &ctx->owners, fixup) ? BIR_OK : read_fail_memory(ctx);
+    }
+    if (ctx->unknown_operands) {
+        bool known;
+        BIR_TRY(location_exists(ctx, f, &known));
+        if (!known)
+            return leave_unresolved(ctx, f, &ap->base);
     }
     struct bir_storage *location;
     BIR_TRY(read_find_storage(ctx, BIR_STORAGE_LOCATION, f->memref, &location));

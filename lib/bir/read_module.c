@@ -297,6 +297,7 @@ static struct read_context *context_new(struct bir_arena *scratch, const struct 
     ctx->diags = diags;
     ctx->scratch = scratch;
     ctx->strict = options->strict;
+    ctx->unknown_operands = options->unknown_operands && !options->strict;
     ctx->first_v1 = ctx->first_v2 = BIR_NO_OFFSET;
     ctx->max_arg_id_offset = BIR_NO_SOURCE;
     bir_buf_init(&ctx->text, 0); /* as long as a value of the document, not more */

@@ -85,8 +85,8 @@ static const struct bir_map *locations_of(struct read_context *ctx, const struct
     return map;
 }
 
-enum bir_status read_find_in_set(struct read_context *ctx, const struct bir_set *set, const struct bir_str *name,
-                                 size_t offset, struct bir_location **out)
+enum bir_status read_search_set(struct read_context *ctx, const struct bir_set *set, const struct bir_str *name,
+                                struct bir_location **out)
 {
     *out = NULL;
     if (set->locations.count > SEARCHED_LOCATIONS) {
@@ -99,6 +99,13 @@ enum bir_status read_find_in_set(struct read_context *ctx, const struct bir_set 
             if (set->locations.items[i]->base.name == name)
                 *out = set->locations.items[i];
     }
+    return BIR_OK;
+}
+
+enum bir_status read_find_in_set(struct read_context *ctx, const struct bir_set *set, const struct bir_str *name,
+                                 size_t offset, struct bir_location **out)
+{
+    BIR_TRY(read_search_set(ctx, set, name, out));
     if (*out)
         return BIR_OK;
     return read_fail(ctx, "bir-unknown-name", "BIR014", offset, "name the set that holds the location",

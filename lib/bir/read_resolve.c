@@ -190,11 +190,9 @@ static enum bir_status add_name(struct read_context *ctx, struct bir_argument_ra
     return rare->props ? BIR_OK : read_fail_memory(ctx);
 }
 
-/* The owner is not in this document: the operand stays without location and keeps its names (lenient). */
+/* The operand stays without location and keeps its names (lenient). */
 static enum bir_status leave_unresolved(struct read_context *ctx, const struct owner_fixup *fixup)
 {
-    if (ctx->strict)
-        return read_fail_name(ctx, "BIR036", fixup->function_offset, "function", fixup->function);
     struct bir_argument *arg = &fixup->ap->base;
     struct bir_argument_rare *rare = bir_argument_need_rare(ctx->module, arg);
     if (!rare)
@@ -202,6 +200,17 @@ static enum bir_status leave_unresolved(struct read_context *ctx, const struct o
     arg->flags |= BIR_ARGF_UNRESOLVED;
     BIR_TRY(add_name(ctx, rare, "memref", fixup->location));
     return fixup->set ? add_name(ctx, rare, "memsetref", fixup->set) : BIR_OK;
+}
+
+static enum bir_status has_location(struct read_context *ctx, const struct bir_function *owner,
+                                    const struct owner_fixup *fixup, bool *known)
+{
+    const struct bir_set *set = fixup->set ? bir_function_find_set(owner, fixup->set) : NULL;
+    struct bir_location *location = fixup->set ? NULL : bir_function_find_location(owner, fixup->location);
+    if (set)
+        BIR_TRY(read_search_set(ctx, set, fixup->location, &location));
+    *known = location != NULL;
+    return BIR_OK;
 }
 
 static enum bir_status resolve_owner(struct read_context *ctx, struct module_names *names,
@@ -212,7 +221,12 @@ static enum bir_status resolve_owner(struct read_context *ctx, struct module_nam
     struct bir_function *owner = bir_instruction_function(bir_argument_parent(&fixup->ap->base));
     if (!owner || owner->name != fixup->function)
         owner = bir_map_get(&names->functions, fixup->function);
-    if (!owner)
+    if (!owner && ctx->strict)
+        return read_fail_name(ctx, "BIR036", fixup->function_offset, "function", fixup->function);
+    bool known = true;
+    if (owner && ctx->unknown_operands)
+        BIR_TRY(has_location(ctx, owner, fixup, &known));
+    if (!owner || !known)
         return leave_unresolved(ctx, fixup);
     const struct bir_set *set = fixup->set ? bir_function_find_set(owner, fixup->set) : NULL;
     if (fixup->set && !set)

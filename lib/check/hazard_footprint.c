@@ -49,10 +49,12 @@ static enum bir_status unplaced(struct builder *b, const struct bir_argument *ar
     const struct bir_instruction *owner = h->execs.items[b->exec].inst;
     if (!hazard_rule(h, HAZARD_RULE_UNPLACED))
         return BIR_OK;
-    const struct bir_prop *memref = bir_props_find(bir_argument_props(arg), "memref");
-    const char *storage = arg->location && arg->location->name       ? arg->location->name->text
-                          : memref && memref->type == BIR_VALUE_TEXT ? memref->u.s->text
-                                                                     : "?";
+    const struct bir_prop *name = bir_props_find(bir_argument_props(arg), "memref");
+    if (!name)
+        name = bir_props_find(bir_argument_props(arg), "memsetref");
+    const char *storage = arg->location && arg->location->name   ? arg->location->name->text
+                          : name && name->type == BIR_VALUE_TEXT ? name->u.s->text
+                                                                 : "?";
     if (b->inst == owner)
         return hazard_reason(h, arg->source_offset, "%s[%u] of %s (%s): %s", lists[arg->role],
                              (unsigned)bir_argument_position(arg), hazard_name(owner), storage, why);
