@@ -282,6 +282,17 @@ bool bir_json_object_next(struct bir_json_reader *r, struct bir_slice *key)
     return true;
 }
 
+void bir_json_spelled_last(const struct bir_json_reader *r, struct bir_slice key, struct bir_json_spelled *spelled)
+{
+    size_t len = r->pos - r->value_start;
+    memset(spelled, 0, sizeof *spelled);
+    if (key.text != r->text + r->value_start + 1 || len != key.len + 3 || len > sizeof spelled->words)
+        return;
+    memcpy(spelled->words, r->text + r->value_start, len);
+    memset(spelled->masks, 0xFF, len);
+    spelled->len = (uint32_t)len;
+}
+
 enum bir_status bir_json_array_begin(struct bir_json_reader *r)
 {
     return container_begin(r, '[', "an array");

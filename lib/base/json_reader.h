@@ -18,6 +18,8 @@
 #ifndef BIR_BASE_JSON_READER_H
 #define BIR_BASE_JSON_READER_H
 
+#include <string.h>
+
 #include "base/diag.h"
 
 enum bir_json_type {
@@ -70,6 +72,36 @@ size_t bir_json_value_offset(struct bir_json_reader *r);
 
 enum bir_status bir_json_object_begin(struct bir_json_reader *r) BIR_MUST_CHECK;
 bool bir_json_object_next(struct bir_json_reader *r, struct bir_slice *key);
+
+/* A key as compact text spells it, with quotes and colon, for readers who expect that one more than any other. */
+#define BIR_JSON_SPELLED_WORDS 3
+struct bir_json_spelled {
+    uint64_t words[BIR_JSON_SPELLED_WORDS], masks[BIR_JSON_SPELLED_WORDS]; /* bytes, and which of them count */
+    uint32_t len;                                                          /* 0: nothing that can be expected */
+};
+/* What object_next has just taken. len 0 when white space or an escape is in it, or it is longer than the words. */
+void bir_json_spelled_last(const struct bir_json_reader *r, struct bir_slice key, struct bir_json_spelled *spelled);
+
+/* object_next if the next key is spelled so; else false, with nothing taken and nothing wrong. */
+static inline bool bir_json_object_next_is(struct bir_json_reader *r, const struct bir_json_spelled *spelled,
+                                           struct bir_slice *key)
+{
+    const char *p = r->text + r->pos;
+    uint64_t text[BIR_JSON_SPELLED_WORDS], differ = 0;
+    if (r->len - r->pos <= sizeof text || r->status != BIR_OK || (!r->first_item && *p != ','))
+        return false;
+    p += r->first_item ? 0 : 1;
+    memcpy(text, p, sizeof text);
+    for (unsigned i = 0; i < BIR_JSON_SPELLED_WORDS; i++)
+        differ |= (text[i] ^ spelled->words[i]) & spelled->masks[i];
+    if (differ != 0 || spelled->len == 0)
+        return false;
+    r->first_item = false;
+    r->value_start = (size_t)(p - r->text);
+    r->pos = r->value_start + spelled->len;
+    *key = (struct bir_slice){ .text = p + 1, .len = spelled->len - 3u };
+    return true;
+}
 enum bir_status bir_json_array_begin(struct bir_json_reader *r) BIR_MUST_CHECK;
 bool bir_json_array_next(struct bir_json_reader *r);
 

@@ -62,6 +62,14 @@ struct key_set {
     uint64_t words[2];
 };
 
+/* What came behind a key the last time, which is what mostly comes behind it. Known keys have their own numbers, others
+ * share the rest. */
+#define READ_KEY_NUMBERS 256
+struct key_guess {
+    struct bir_json_spelled spelled;
+    uint8_t key, number;
+};
+
 static inline bool key_set_has(const struct key_set *set, enum read_key key)
 {
     return set->words[key >> 6] >> (key & 63) & 1;
@@ -197,6 +205,8 @@ struct read_context {
         uint8_t len;
         uint8_t key;
     } keys[READ_KEY_SLOTS];
+    struct key_guess guesses[READ_KEY_NUMBERS]; /* by the number of the key before */
+    uint8_t last_key;                           /* number of the key read last */
 };
 
 static inline bool read_slice_is(struct bir_slice slice, const char *text)

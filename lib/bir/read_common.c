@@ -83,11 +83,38 @@ static enum bir_status fail_duplicate(struct read_context *ctx, size_t offset, c
                      "key \"%.*s\" occurs twice in one object", shown(len), text);
 }
 
-bool read_next_key(struct read_context *ctx, struct key_set *seen, struct bir_slice *text, enum read_key *key)
+/* Known keys from 0, the others by hash behind them. */
+static uint8_t number_of(const struct read_context *ctx, struct bir_slice text, enum read_key key)
 {
+    if (key != READ_OTHER)
+        return (uint8_t)key;
+    uint32_t hash = key_slot(key_word(ctx, text.text, text.len), text.len);
+    return (uint8_t)(READ_OTHER + hash % (READ_KEY_NUMBERS - READ_OTHER));
+}
+
+/* The next key by what came behind the last one before, which saves the look-up; else by looking it up. */
+static bool next_key(struct read_context *ctx, struct bir_slice *text, enum read_key *key)
+{
+    struct key_guess *guess = &ctx->guesses[ctx->last_key];
+    if (bir_json_object_next_is(&ctx->json, &guess->spelled, text)) {
+        *key = (enum read_key)guess->key;
+        ctx->last_key = guess->number;
+        return true;
+    }
     if (!bir_json_object_next(&ctx->json, text))
         return false;
     *key = read_key_of(ctx, *text);
+    ctx->last_key = number_of(ctx, *text, *key);
+    guess->key = (uint8_t)*key;
+    guess->number = ctx->last_key;
+    bir_json_spelled_last(&ctx->json, *text, &guess->spelled);
+    return true;
+}
+
+bool read_next_key(struct read_context *ctx, struct key_set *seen, struct bir_slice *text, enum read_key *key)
+{
+    if (!next_key(ctx, text, key))
+        return false;
     if (*key == READ_OTHER)
         return true; /* duplicates among these are found when they become a property list */
     uint64_t bit = UINT64_C(1) << (*key & 63);

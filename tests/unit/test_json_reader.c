@@ -163,6 +163,64 @@ START_TEST(members_and_items_come_in_order)
 }
 END_TEST
 
+/* Takes the first key of `from` and expects it as the first, then as the second key of `text`, where it is at the given
+ * offset, -1 when it is not to be found. Behind it text must hold enough that a look at whole words stays inside. */
+static void expect_key(const char *from, const char *text, int at, bool second)
+{
+    struct fixture f, g;
+    struct bir_slice key, found = { NULL, 0 };
+    struct bir_json_spelled spelled;
+    int64_t value;
+    start_text(&f, from);
+    start_text(&g, text);
+    ck_assert_int_eq(bir_json_object_begin(&f.r), BIR_OK);
+    ck_assert(bir_json_object_next(&f.r, &key));
+    bir_json_spelled_last(&f.r, key, &spelled);
+    ck_assert_int_eq(bir_json_object_begin(&g.r), BIR_OK);
+    if (second) {
+        ck_assert(bir_json_object_next(&g.r, &found));
+        ck_assert_int_eq(bir_json_i64(&g.r, &value), BIR_OK);
+    }
+    struct bir_json_reader before = g.r;
+    bool is = bir_json_object_next_is(&g.r, &spelled, &found);
+    if (is != (at >= 0))
+        ck_abort_msg("%s in %s: %d", from, text, is);
+    if (is) {
+        ck_assert_ptr_eq(found.text, text + at + 1);
+        ck_assert_uint_eq(g.r.value_start, (size_t)at);
+        ck_assert(found.len == key.len && memcmp(found.text, key.text, key.len) == 0);
+        ck_assert_int_eq(bir_json_i64(&g.r, &value), BIR_OK);
+        ck_assert_int_eq(value, 7);
+    } else {
+        ck_assert_mem_eq(&before, &g.r, sizeof before);
+        ck_assert(bir_json_object_next(&g.r, &found) || g.r.status != BIR_OK || text[g.r.pos - 1] == '}');
+    }
+    finish(&f);
+    finish(&g);
+}
+
+#define TAIL ",\"behind it there is more text than words\":1}"
+
+START_TEST(expected_keys_are_taken_where_they_stand)
+{
+    expect_key("{\"ab\":1}", "{\"ab\":7" TAIL, 1, false);
+    expect_key("{\"ab\":1}", "{\"x\":1,\"ab\":7" TAIL, 7, true);
+    expect_key("{\"abcdefghijklmnopqrstu\":1}", "{\"x\":1,\"abcdefghijklmnopqrstu\":7" TAIL, 7, true);
+    expect_key("{\"abcdefghijklmnopqrstu\":1}", "{\"x\":1,\"abcdefghijklmnopqrstv\":7" TAIL, -1, true);
+    expect_key("{\"abcdefghijklmnopqrstuv\":1}", "{\"abcdefghijklmnopqrstuv\":7" TAIL, -1, false); /* too long */
+    expect_key("{\"\":1}", "{\"\":7" TAIL, 1, false);
+    expect_key("{\"ab\":1}", "{\"abc\":7" TAIL, -1, false);
+    expect_key("{\"abc\":1}", "{\"ab\":7" TAIL, -1, false);
+    expect_key("{\"ab\":1}", "{\"ab\":7}", -1, false); /* too near the end of the text */
+    expect_key("{\"ab\" :1}", "{\"ab\" :7" TAIL, -1, false);
+    expect_key("{\"a\\u0062\":1}", "{\"a\\u0062\":7" TAIL, -1, false);
+    expect_key("{\"ab\":1}", "{ \"ab\":7" TAIL, -1, false);
+    expect_key("{\"ab\":1}", "{,\"ab\":7" TAIL, -1, false);
+    expect_key("{\"ab\":1}", "{\"x\":1 \"ab\":7" TAIL, -1, true);
+    expect_key("{\"ab\":1}", "{\"x\":1}\"ab\":7" TAIL, -1, true);
+}
+END_TEST
+
 START_TEST(unescaped_strings_are_borrowed_from_the_text)
 {
     static const char text[] = "[\"plain\", \"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\\u20ac\\ud83d\\ude00\"]";
@@ -576,6 +634,7 @@ int main(void)
     const TTest *const tests[] = {
         vector_files_are_accepted_or_refused,
         members_and_items_come_in_order,
+        expected_keys_are_taken_where_they_stand,
         unescaped_strings_are_borrowed_from_the_text,
         every_byte_of_a_string_is_looked_at,
         syntax_errors_name_place_and_cause,
