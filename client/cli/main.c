@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client/cli/cli.h"
+#include "client/cli/output.h"
 
 enum cli_exit cli_fail(enum cli_exit status, const char *fmt, ...)
 {
@@ -79,13 +80,7 @@ enum cli_exit cli_write_result(const struct cli *cli, const void *bytes, size_t 
             status = cli_write(STDOUT_FILENO, "standard output", "\n", 1);
         return status;
     }
-    int fd = open(cli->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return cli_fail(CLI_USAGE, "cannot open %s: %s", cli->output, strerror(errno));
-    enum cli_exit status = cli_write(fd, cli->output, bytes, len);
-    if (close(fd) != 0 && status == CLI_DONE)
-        status = cli_fail(CLI_USAGE, "cannot write to %s: %s", cli->output, strerror(errno));
-    return status;
+    return output_write(cli->output, bytes, len);
 }
 
 bool cli_colour(const struct cli *cli, int fd)

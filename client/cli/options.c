@@ -51,7 +51,7 @@ static const struct row rows[] = {
     { "color", 0, KIND_CHOICE, AT(color), 0, "auto|always|never", "auto", EVERY, false,
       "colour of diagnostics; auto: on a terminal, unless NO_COLOR is set" },
     { "output", 'o', KIND_TEXT, AT(output), 0, "FILE", NULL, COMPILING, true,
-      "write the result there instead of standard output" },
+      "write the result there instead of standard output; a file is replaced as a whole or not at all" },
     { "to", 0, KIND_CHOICE, AT(to), 0, "bir-json", "bir-json", M(CONVERT), false, "format that convert writes" },
     { "word", 0, KIND_FLAG, AT(word), 0, NULL, NULL, M(DECODE), false,
       "the bytes are instruction words, as without --slot" },

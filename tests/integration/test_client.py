@@ -5,7 +5,9 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import signal
+import stat
 import subprocess
 import time
 import unittest
@@ -59,6 +61,56 @@ class InProcess(Place):
         self.expect(1, 'lower', '-o', out, '-', input=b'{')
         self.assertFalse(out.exists(), 'a failed compile writes nothing')
         self.expect(2, 'lower', '-o', '/dev/full', GOOD)
+
+    def test_output_is_whole_or_old(self):
+        place = self.directory / 'place'
+        place.mkdir()
+        out, link = place / 'out', place / 'link'
+        expected = self.expect(0, 'lower', GOOD).stdout
+        out.write_bytes(b'old')
+        out.chmod(0o640)
+        link.symlink_to('out')
+        with open(out, 'rb') as reader:
+            self.expect(0, 'lower', '-o', link, GOOD)
+            self.assertEqual(reader.read(), b'old', 'who had it open goes on reading the old bytes')
+        self.assertTrue(link.is_symlink())
+        self.assertEqual((out.read_bytes(), out.stat().st_mode & 0o777), (expected, 0o640))
+        self.expect(0, 'convert', '-o', out, out)
+        module = out.read_bytes()
+        self.assertEqual(json.loads(module), json.loads(expected))
+        for status, ignored in ((2, True), (-signal.SIGXFSZ, False)):
+            def limit():
+                resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN if ignored else signal.SIG_DFL)
+            for path in (out, place / 'new'):
+                done = subprocess.run([ROOST, 'lower', '--no-daemon', '-o', path, GOOD], capture_output=True,
+                                      timeout=TIMEOUT, preexec_fn=limit, restore_signals=False)
+                self.assertEqual(done.returncode, status, done.stderr)
+            self.assertEqual(out.read_bytes(), module)
+            self.assertEqual(sorted(os.listdir(place)), ['link', 'out'])
+
+    def test_output_in_place(self):
+        expected = self.expect(0, 'lower', GOOD).stdout
+        self.expect(0, 'lower', '-o', '/dev/null', GOOD)
+        self.assertTrue(stat.S_ISCHR(os.stat('/dev/null').st_mode))
+        self.assertEqual(self.expect(0, 'lower', '-o', '/dev/stdout', GOOD).stdout, expected)
+        fifo, dangling = self.directory / 'fifo', self.directory / 'dangling'
+        os.mkfifo(fifo)
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        writer = subprocess.Popen([ROOST, 'lower', '--no-daemon', '-o', fifo, GOOD])
+        got = b''
+        deadline = time.monotonic() + TIMEOUT
+        while (writer.poll() is None or len(got) < len(expected)) and time.monotonic() < deadline:
+            try:
+                got += os.read(reader, 65536)
+            except BlockingIOError:
+                time.sleep(0.01)
+        self.assertEqual((writer.wait(), got), (0, expected))
+        self.assertTrue(stat.S_ISFIFO(fifo.stat().st_mode))
+        dangling.symlink_to('target')
+        self.expect(0, 'lower', '-o', dangling, GOOD)
+        self.assertEqual((self.directory / 'target').read_bytes(), expected)
 
     def test_bad_input(self):
         for method in MODULE_METHODS:
