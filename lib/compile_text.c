@@ -148,7 +148,8 @@ void bir_diags_write_text(const struct bir_diags *diags, const char *file, const
     for (const struct bir_diag *d = diags->first; d; d = d->next) {
         put_place(d, file, place, out);
         put_diag(d, colour, out);
-        place += place ? 1 : 0;
+        if (place)
+            place++;
     }
     if (diags->dropped)
         bir_buf_printf(out, "%s: note: %u more diagnostics not shown\n", file, diags->dropped);

@@ -26,10 +26,13 @@ jobs=$(nproc)
 # The default run is repeatable: a fixed seed and number of runs. --all looks for something new.
 fuzz_limits=(-seed=1 -runs=12000 -max_total_time=30)
 export ROOST_RANDOM_MODULES=2000
+patience=4 # times the time that a test may take on a quiet machine
 if [ "$all" = 1 ]; then
     fuzz_limits=(-max_total_time=120)
+    patience=40
     export ROOST_RANDOM_MODULES=20000 ROOST_TEST_ALL=1
 fi
+export CK_TIMEOUT_MULTIPLIER=$patience
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 passed=0 failed=0
 summary=()
@@ -65,7 +68,7 @@ count() {
 # suite DIR SUITE KIND: runs a meson suite, and counts its Check cases where it prints them, its programs otherwise.
 suite() {
     local dir=$1 name=$2 kind=$3 ok=0 bad=0
-    meson test -C "$build/$dir" --no-rebuild --suite "$name" --logbase "testlog-$name" --timeout-multiplier 4 --num-processes "$jobs" \
+    meson test -C "$build/$dir" --no-rebuild --suite "$name" --logbase "testlog-$name" --timeout-multiplier "$patience" --num-processes "$jobs" \
         >"$build/$dir.$name.log" 2>&1 || true
     read -r ok bad < <(python3 tests/count_tests.py "$build/$dir/meson-logs/testlog-$name.json")
     if [ "$bad" != 0 ]; then

@@ -76,7 +76,7 @@ enum bir_status bir_plan_init(struct bir_plan *plan, const struct bir_plan_input
     m->forgiving = true;
     plan->random = options->seed;
     plan->next_operand = input->operands;
-    plan->end_operand = input->operands + input->n_operands;
+    plan->end_operand = input->n_operands > 0 ? input->operands + input->n_operands : input->operands;
     for (uint32_t i = 0; m->names == BIR_MACHINE_SYMBOLIC && i < input->registers.count; i++) {
         uint32_t slot;
         BIR_TRY(bir_machine_slot(m, input->registers.items[i], &slot));

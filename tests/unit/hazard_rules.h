@@ -164,11 +164,13 @@ static inline void add_edges(struct rules *r)
     close_matrix(r);
 }
 
+/* Of one reset a time, the first first: a wait before the next one that sees a late update whole has it landed by then,
+ * so it is late no more. */
 static inline bool find_late(struct rules *r)
 {
     const struct program *p = r->p;
     bool changed = false;
-    for (int z = 0; z < p->n_execs; z++)
+    for (int z = 0; z < p->n_execs && !changed; z++)
         for (int u = 0; at(p, z)->kind == RESET && u < z; u++) {
             if (at(p, u)->update != at(p, z)->reset || r->before[end_of(p, u)][START + z] || r->late[z][u])
                 continue;
