@@ -260,8 +260,11 @@ def flatten(value, prefix=''):
             yield prefix + key, item
 
 
+FEW = 100  # BIR instructions whose whole run counts as start-up
+
+
 def table_growth():
-    title('Growth: instructions executed per BIR instruction (callgrind; ROOST_BENCH_ALL=1: lower and encode of a million, too)')
+    title(f'Growth: instructions executed per BIR instruction beyond the first {FEW} (callgrind; ROOST_BENCH_ALL=1: lower and encode of a million, too)')
     if not shutil.which('valgrind'):
         print('valgrind not installed')
         return
@@ -272,9 +275,10 @@ def table_growth():
     for kind, method, counts in (('static', 'convert', million), ('nested48', 'convert', sizes), ('names', 'convert', sizes), ('static', 'lower', most),
                                  ('loops', 'lower', most), ('nested48', 'lower', sizes), ('names', 'lower', sizes), ('static', 'encode', most)):
         row = []
+        start_up = instructions(BENCH / 'bench_core', 'once', method, module(kind, FEW))[0]
         for count in counts:
             source = module(kind, count)
-            row.append(instructions(BENCH / 'bench_core', 'once', method, source)[0] / count)
+            row.append((instructions(BENCH / 'bench_core', 'once', method, source)[0] - start_up) / (count - FEW))
             source.unlink()
         cells = ' '.join(f'{v:10.0f}' for v in row) + ' ' * 11 * (len(million) - len(row))
         print(f'{kind:9} {method:8} {cells}   most/least {max(row) / min(row):.2f} (bound: 1.10)', flush=True)
