@@ -2,8 +2,8 @@
  * Chunks form a list, newest first, and are cut into pages of 16 KiB, aligned to their size; the last page of a chunk
  * may be shorter. Allocation bumps `next` towards `end` in the open page, then opens the next one. A block that would
  * take more than a quarter of a page gets a chunk of its own, linked behind the newest, so that the rest of the open
- * page is not wasted. No byte is handed out twice; a page is zeroed when it is opened, so what is never used of a chunk
- * is never touched.
+ * page is not wasted. No byte is handed out twice; a page is zeroed bit by bit, as it is used, so what is never used of
+ * a chunk is never touched.
  *
  * Each page begins with a header that names the arena and the page's number, and `pages` leads from numbers to pages:
  * that is how a reference of four bytes is followed. A chunk of a single block is one page, however long: the block
@@ -14,8 +14,9 @@
  * chunk shrinks to what the limit still admits. Sizes leave room for the allocator's own header, so that aligned chunks
  * can follow each other closely; huge pages come from the system and have none.
  *
- * Invariants: next and end are 8-aligned; next <= end; reserved_bytes is the sum of the chunk sizes and never above
- * limit_bytes. Under AddressSanitizer the free part of a page is poisoned and blocks keep a red zone between them.
+ * Invariants: next, end and page_end are 8-aligned; next <= end <= page_end; what lies between next and end is zero;
+ * reserved_bytes is the sum of the chunk sizes and never above limit_bytes. Under AddressSanitizer the free part of a
+ * page is poisoned and blocks keep a red zone between them.
  */
 #define _POSIX_C_SOURCE 200112L /* posix_memalign: aligned_alloc wants sizes that are multiples */
 
@@ -55,6 +56,7 @@
 #define CHUNK_MIN_BYTES ((size_t)4096)
 #define CHUNK_MAX_BYTES ((size_t)64 << 10)
 #define HUGE_FROM_BYTES ((size_t)1 << 20) /* an arena of this size grows by huge pages */
+#define READY_BYTES     ((size_t)1024)    /* zeroed at a time */
 #define OWN_CHUNK_BYTES (PAGE_BYTES / 4)  /* larger blocks have a chunk of their own */
 #define PAGES_MAX       (UINT32_C(1) << (32 - BIR_REF_OFFSET_BITS))
 
@@ -160,12 +162,28 @@ static bool open_page(struct bir_arena *arena)
     size_t size = left < PAGE_BYTES ? left : PAGE_BYTES;
     bool is_first = start == (char *)arena->chunks;
     size_t header = is_first ? HEADER_BYTES : PAGE_HEADER_BYTES;
-    if (!arena->chunks->is_mapped)
-        memset(start + header, 0, size - header);
     number_page(arena, start);
-    arena->next = start + header;
-    arena->end = arena->unopened = start + size;
+    arena->next = arena->end = start + header;
+    arena->page_end = arena->unopened = start + size;
+    if (arena->chunks->is_mapped)
+        arena->end = arena->page_end;
     POISON(arena->next, size - header);
+    return true;
+}
+
+/* Makes a block of so many bytes at `start` fit the ready part of the open page, when the page has the room. */
+static bool make_ready(struct bir_arena *arena, const char *start, size_t occupied)
+{
+    if ((size_t)(arena->page_end - start) < occupied)
+        return false;
+    size_t ready = (size_t)(arena->end - start), left = (size_t)(arena->page_end - arena->end);
+    size_t more = occupied > ready ? occupied - ready : 0;
+    if (more > 0 && more < READY_BYTES)
+        more = left < READY_BYTES ? left : READY_BYTES;
+    UNPOISON(arena->end, more);
+    memset(arena->end, 0, more);
+    POISON(arena->end, more);
+    arena->end += more;
     return true;
 }
 
@@ -241,6 +259,14 @@ static bool add_chunk(struct bir_arena *arena, size_t wanted, size_t occupied)
     return true;
 }
 
+static char *take(struct bir_arena *arena, size_t occupied)
+{
+    char *block = arena->next;
+    arena->next += occupied;
+    arena->last = block;
+    return block;
+}
+
 /* Pages of the newest chunk, which is made when there is no room, for one block: many faults cheaper than a chunk. */
 static char *alloc_pages(struct bir_arena *arena, size_t occupied)
 {
@@ -261,6 +287,8 @@ static char *alloc_pages(struct bir_arena *arena, size_t occupied)
 
 static char *alloc_from_new_page(struct bir_arena *arena, size_t occupied)
 {
+    if (make_ready(arena, arena->next, occupied))
+        return take(arena, occupied);
     size_t preferred = preferred_chunk_bytes(arena);
     size_t page = preferred < PAGE_BYTES ? preferred : PAGE_BYTES;
     bool is_large = arena->chunks ? occupied > OWN_CHUNK_BYTES : occupied + HEADER_BYTES > page / 4;
@@ -268,16 +296,13 @@ static char *alloc_from_new_page(struct bir_arena *arena, size_t occupied)
         bool shares = arena->is_scratch && preferred == BIR_HUGE_BYTES && occupied < BIR_HUGE_BYTES / 2;
         return shares ? alloc_pages(arena, occupied) : alloc_own_chunk(arena, occupied);
     }
-    while ((size_t)(arena->end - arena->next) < occupied) {
+    while (!make_ready(arena, arena->next, occupied)) {
         if (arena->unopened == arena->chunk_end && !add_chunk(arena, preferred, occupied))
             return NULL;
         if (!open_page(arena))
             return NULL;
     }
-    char *block = arena->next;
-    arena->next += occupied;
-    arena->last = block;
-    return block;
+    return take(arena, occupied);
 }
 
 /* Blocks */
@@ -326,7 +351,7 @@ void *bir_arena_grow(struct bir_arena *arena, enum bir_memory category, void *ol
     if (old && new_size <= old_size)
         return old;
     size_t occupied = block_bytes(new_size);
-    if (old && old == arena->last && occupied != 0 && occupied <= (size_t)(arena->end - arena->last)) {
+    if (old && old == arena->last && occupied != 0 && make_ready(arena, arena->last, occupied)) {
         arena->used_bytes[category] += occupied - (size_t)(arena->next - arena->last);
         arena->next = arena->last + occupied;
         UNPOISON(old, new_size);

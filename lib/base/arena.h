@@ -36,7 +36,8 @@ struct bir_arena_chunk;
 struct bir_arena {
     struct bir_arena_chunk *chunks; /* newest first */
     char *next;                     /* first free byte of the open page */
-    char *end;
+    char *end;                      /* of what is ready in the open page */
+    char *page_end;
     char *last;                     /* start of the newest allocation, for bir_arena_grow */
     char *unopened, *chunk_end;     /* pages of the newest chunk that are still to come */
     char *packed_next, *packed_end; /* slab of bir_arena_alloc_packed */

@@ -1,12 +1,12 @@
 /*
- * A small table doubles. A large one grows by half, so between a half and three quarters of its slots are in use, and
+ * A table doubles up to 32 KiB; a larger one grows by half, so between a half and three quarters of its slots are in use, and
  * the old table goes back to the arena. Objects are hashed again then: to hash what they are equal by costs less than
  * four bytes each to keep.
  */
 #include "base/ref_table.h"
 
 #define FIRST_CAPACITY 32u
-#define SMALL_CAPACITY 1024u /* slots of a table that has a chunk of its own, near enough */
+#define SMALL_CAPACITY 8192u /* slots: 32 KiB */
 
 static bool set_capacity(struct bir_ref_table *table, struct bir_arena *arena, uint32_t capacity, bir_ref_hash_fn *hash,
                          const void *user)
