@@ -1,7 +1,7 @@
 /*
- * A table doubles up to 32 KiB; a larger one grows by half, so between a half and three quarters of its slots are in use, and
- * the old table goes back to the arena. Objects are hashed again then: to hash what they are equal by costs less than
- * four bytes each to keep.
+ * A table doubles up to 32 KiB; a larger one grows by half, so between a half and three quarters of its slots are in
+ * use, and the old table goes back to the arena. Objects are hashed again then: to hash what they are equal by costs
+ * less than four bytes each to keep.
  */
 #include "base/ref_table.h"
 
