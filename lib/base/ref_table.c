@@ -1,5 +1,5 @@
 /*
- * A table grows fourfold up to 32 KiB; a larger one by half, so between a half and three quarters of its slots are in
+ * A table doubles up to 32 KiB; a larger one grows by half, so between a half and three quarters of its slots are in
  * use, and the old table goes back to the arena. Objects are hashed again then: to hash what they are equal by costs
  * less than four bytes each to keep.
  */
@@ -27,7 +27,7 @@ static bool set_capacity(struct bir_ref_table *table, struct bir_arena *arena, u
 bool bir_ref_table_grow(struct bir_ref_table *table, struct bir_arena *arena, bir_ref_hash_fn *hash, const void *user)
 {
     uint32_t capacity = FIRST_CAPACITY;
-    uint32_t more = table->capacity < SMALL_CAPACITY ? 3 * table->capacity : table->capacity / 2;
+    uint32_t more = table->capacity < SMALL_CAPACITY ? table->capacity : table->capacity / 2;
     if (table->capacity && __builtin_add_overflow(table->capacity, more, &capacity)) {
         arena->failure = BIR_LIMIT;
         return false;
