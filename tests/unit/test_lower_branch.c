@@ -149,7 +149,7 @@ START_TEST(allocation_failures)
     char path[1024];
     size_t len;
     bool fired = true;
-    unsigned failures = 0;
+    unsigned failures = 0, survived = 0;
     snprintf(path, sizeof path, "%s/%s.json", ROOST_VECTORS, failing[_i]);
     char *text = pass_text_read_file(path, &len);
     for (long n = 1; fired; n += 1 + n / 40) {
@@ -160,9 +160,11 @@ START_TEST(allocation_failures)
         alloc_fail_at(0);
         failures += fired;
         ck_assert_int_eq(alloc_live(), live);
-        ck_assert_int_eq(status, fired ? BIR_NOMEM : BIR_OK);
+        ck_assert(status == BIR_OK || (fired && status == BIR_NOMEM));
+        survived += fired && status == BIR_OK; /* names that cannot be learnt again are searched for in the code */
     }
     ck_assert_uint_ge(failures, 10);
+    ck_assert_uint_le(survived, failures / 8);
     free(text);
 }
 END_TEST
