@@ -166,6 +166,14 @@ static const char *option_text(const struct bir_option *option, const json_t *va
     return NULL;
 }
 
+static void refuse_option(const struct call *call, const char *name, const char *text, const char *problem)
+{
+    char *advice = text ? bir_compile_option_advice(name, text) : NULL;
+    session_reply_error(call->session, &call->message->id, PROTO_ERROR_PARAMS, NULL, "option \"%.64s\": %s", name,
+                        advice ? advice : problem);
+    free(advice);
+}
+
 static bool set_option(const struct call *call, struct bir_compile_options *options, const char *name,
                        const json_t *value)
 {
@@ -183,8 +191,7 @@ static bool set_option(const struct call *call, struct bir_compile_options *opti
         session_reply_error(call->session, &call->message->id, PROTO_ERROR_PARAMS, NULL,
                             "option \"%s\": \"%.64s\" is not one of %s", name, text, option->choices);
     else if (problem)
-        session_reply_error(call->session, &call->message->id, PROTO_ERROR_PARAMS, NULL, "option \"%.64s\": %s", name,
-                            problem);
+        refuse_option(call, name, text, problem);
     return text && !problem;
 }
 

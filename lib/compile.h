@@ -86,6 +86,9 @@ void bir_compile_options_init(struct bir_compile_options *options);
  * "not one of ..."). The text value is borrowed: it must outlive the options. */
 const char *bir_compile_option_set(struct bir_compile_options *options, enum bir_method method, const char *name,
                                    const char *value);
+/* More about a refused value: what is wrong, what it may mean, and the values that exist. The caller frees it; NULL when
+ * there is nothing to say beyond the text of bir_compile_option_set. */
+char *bir_compile_option_advice(const char *name, const char *value);
 /* Every option that the method uses, defaults filled in, in table order: "arch=gen3;check=sample;..." for the cache
  * key. */
 void bir_compile_options_key(const struct bir_compile_options *options, enum bir_method method, struct bir_buf *out);

@@ -175,6 +175,28 @@ static const char *pipeline_problem(const char *spec)
     return status == BIR_OK ? NULL : "not a list of passes that exist, klr_codegen first and encode last";
 }
 
+char *bir_compile_option_advice(const char *name, const char *value)
+{
+    struct bir_arena arena;
+    struct bir_diags diags;
+    struct bir_pipeline pipeline;
+    struct bir_buf text;
+    size_t len;
+    if (strcmp(name, "passes") != 0 && strcmp(name, "print_after") != 0)
+        return NULL;
+    bir_arena_init(&arena, 0);
+    bir_diags_init(&diags, &arena, 1);
+    bir_buf_init(&text, 0);
+    if (bir_pipeline_parse(value, &diags, &pipeline) != BIR_OK && diags.first && diags.first->message) {
+        const char *hint = diags.first->hint;
+        bir_buf_printf(&text, "%s%s%s", diags.first->message, hint ? "; " : "", hint ? hint : "");
+    }
+    bir_arena_deinit(&arena);
+    char *advice = text.len && text.status == BIR_OK ? bir_buf_steal(&text, &len) : NULL;
+    bir_buf_deinit(&text);
+    return advice;
+}
+
 static const char *set_text(struct bir_compile_options *options, const struct bir_option *row, const char *value)
 {
     const char *problem = NULL;

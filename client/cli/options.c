@@ -243,8 +243,12 @@ static enum cli_exit set_compile(struct cli *cli, const struct bir_option *optio
     if (problem && option->choices)
         return cli_fail(CLI_USAGE, "--%s is \"%s\", which is not one of %s", shown_name(option, name), value,
                         option->choices);
-    if (problem)
-        return cli_fail(CLI_USAGE, "--%s=%s: %s", shown_name(option, name), value, problem);
+    if (problem) {
+        char *advice = bir_compile_option_advice(option->name, value);
+        (void)cli_fail(CLI_USAGE, "--%s=%s: %s", shown_name(option, name), value, advice ? advice : problem);
+        free(advice);
+        return CLI_USAGE;
+    }
     put_json_option(cli, option, value);
     return CLI_DONE;
 }

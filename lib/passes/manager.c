@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/near.h"
 #include "passes/pass.h"
 
 const struct bir_pass bir_passes[] = {
@@ -58,29 +59,33 @@ static void default_pipeline(struct bir_pipeline *pipeline)
     }
 }
 
-/* All names, for the hint of an error. Empty when memory is short: a hint may be missing. */
-static const char *known_names(struct bir_arena *arena)
+/* What may be meant, and all names. NULL when memory is short: a hint may be missing. */
+static const char *known_names(struct bir_arena *arena, const char *name, size_t len)
 {
-    size_t size = sizeof "known passes:";
+    struct bir_near near;
+    struct bir_buf text;
+    bir_near_init(&near, name, len);
+    bir_buf_init(&text, 0);
     for (size_t i = 0; i < bir_pass_count; i++)
-        size += strlen(bir_passes[i].name) + 1;
-    char *text = bir_arena_alloc(arena, BIR_MEM_STRINGS, size);
-    if (!text)
-        return NULL;
-    strcpy(text, "known passes:");
+        bir_near_offer(&near, bir_passes[i].name, strlen(bir_passes[i].name));
+    bir_buf_puts(&text, near.count ? "did you mean " : "");
+    bir_near_write(&near, "", &text);
+    bir_buf_puts(&text, near.count ? "? passes:" : "passes:");
     for (size_t i = 0; i < bir_pass_count; i++) {
-        strcat(text, " ");
-        strcat(text, bir_passes[i].name);
+        bir_buf_putc(&text, ' ');
+        bir_buf_puts(&text, bir_passes[i].name);
     }
-    return text;
+    const char *hint = text.status == BIR_OK ? bir_arena_strndup(arena, text.data, text.len) : NULL;
+    bir_buf_deinit(&text);
+    return hint;
 }
 
 static enum bir_status append_pass(struct bir_pipeline *pipeline, const char *name, size_t len, struct bir_diags *diags)
 {
     const struct bir_pass *pass = bir_pass_find(name, len);
     if (!pass)
-        return bir_fail(diags, "pass-unknown", BIR_NO_OFFSET, known_names(diags->arena), "no pass is called \"%.*s\"",
-                        len > 64 ? 64 : (int)len, name);
+        return bir_fail(diags, "pass-unknown", BIR_NO_OFFSET, known_names(diags->arena, name, len),
+                        "no pass is called \"%.*s\"", len > 64 ? 64 : (int)len, name);
     if (pipeline->count == BIR_PIPELINE_MAX)
         return bir_fail_limit(diags, "pass-too-many", BIR_NO_OFFSET, "name fewer passes",
                               "a pipeline has at most %d passes", BIR_PIPELINE_MAX);

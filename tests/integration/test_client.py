@@ -155,6 +155,14 @@ class InProcess(Place):
                                 (['lower', '--print-after=x', GOOD], '--print-after'), (['frobnicate'], 'roost --help')):
             self.assertIn(text, self.expect(2, *arguments).stderr.decode())
 
+    def test_passes_that_do_not_exist(self):
+        for option, wrong, meant in (('passes', 'split_engines,lower_branches', 'lower_branch'),
+                                     ('print-after', 'lower_app', 'lower_ap')):
+            message = self.expect(2, 'lower', f'--{option}={wrong}', GOOD).stderr.decode()
+            self.assertIn(f'did you mean {meant}? passes: klr_codegen ', message)
+            self.assertIn(' encode\n', message)
+        self.assertIn(b'remove the last comma', self.expect(2, 'lower', '--passes=lower_ap,', GOOD).stderr)
+
     def test_closed_standard_streams(self):
         """A file or a connection must not take the place of a stream that is closed."""
         with Daemon() as daemon:

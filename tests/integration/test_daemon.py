@@ -508,6 +508,8 @@ class Hostile(unittest.TestCase):
         with self.daemon.connect() as c:
             error = c.fail('lower', {'module': {}, 'options': {'check': 'maybe'}})
             self.assertIn('sample|full|off', error['message'])
+            error = c.fail('lower', {'module': {}, 'options': {'passes': 'lower_ap,colour_registers'}})
+            self.assertIn('did you mean color_registers? passes: klr_codegen ', error['message'])
             error = c.fail('check', {'module': {}, 'options': {'allocate': 'first-fit'}})
             self.assertIn('unknown option', error['message'])
 

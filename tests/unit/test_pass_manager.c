@@ -101,6 +101,24 @@ START_TEST(bad_lists_are_refused)
 }
 END_TEST
 
+START_TEST(unknown_passes_are_answered_with_names)
+{
+    struct fixture f;
+    struct bir_pipeline p;
+    fixture_init(&f);
+    ck_assert_int_eq(parse(&f, "split_engines,lower_app", &p), BIR_INVALID);
+    ck_assert_str_eq(f.diags.first->message, "no pass is called \"lower_app\"");
+    ck_assert_int_eq(strncmp(f.diags.first->hint, "did you mean lower_ap? passes: klr_codegen ", 43), 0);
+    for (size_t i = 0; i < bir_pass_count; i++)
+        ck_assert_ptr_nonnull(strstr(f.diags.first->hint, bir_passes[i].name));
+    fixture_deinit(&f);
+    fixture_init(&f);
+    ck_assert_int_eq(parse(&f, "quicksort", &p), BIR_INVALID);
+    ck_assert_int_eq(strncmp(f.diags.first->hint, "passes: klr_codegen ", 20), 0);
+    fixture_deinit(&f);
+}
+END_TEST
+
 START_TEST(too_many_passes_are_refused)
 {
     struct fixture f;
@@ -201,6 +219,7 @@ int main(void)
     tcase_add_test(tc, names_and_summaries_are_unique_and_present);
     tcase_add_test(tc, lists_are_parsed_in_their_order);
     tcase_add_loop_test(tc, bad_lists_are_refused, 0, (int)(sizeof bad_lists / sizeof bad_lists[0]));
+    tcase_add_test(tc, unknown_passes_are_answered_with_names);
     tcase_add_test(tc, too_many_passes_are_refused);
     tcase_add_test(tc, observer_sees_each_pass_that_ran);
     tcase_add_test(tc, cancelled_before_the_first_pass);
