@@ -5,8 +5,8 @@
  * loser ends with "another roostd is running", and connecting works.
  *
  * The daemon gets nothing of ours: it is the grandchild in a session of its own, with the pipe as its only descriptor
- * besides stdio on /dev/null, in /, with default signals. So it keeps no pipe of a build open and no directory busy,
- * and leaves no zombie.
+ * besides stdio, in /, with default signals. So it keeps no pipe of a build open and no directory busy, and leaves no
+ * zombie. It logs to SOCKET.log, to which every start appends unless it has grown long.
  */
 #include "client/connect.h"
 
@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,8 @@
 #define RETRY_MS 5
 /* Where the daemon finds the pipe. */
 #define READY_FD 3
+/* A log longer than this is begun anew. */
+#define LOG_BYTES (1 << 20)
 
 uint64_t client_now_ms(void)
 {
@@ -93,8 +96,20 @@ static enum roost_status connect_patiently(const struct sockaddr_un *address, bo
     }
 }
 
+/* The log, a file of ours and nothing else, out of the way of the daemon's descriptors; -1 when there can be none. */
+static int open_log(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
+        return -1;
+    if (st.st_size > LOG_BYTES && ftruncate(fd, 0) != 0)
+        return -1;
+    return fcntl(fd, F_DUPFD, READY_FD + 1);
+}
+
 /* Runs in the child of a process that may have threads: nothing but async-signal-safe calls. */
-static _Noreturn void exec_daemon(char *const paths[2], char *const argv[], int ready)
+static _Noreturn void exec_daemon(char *const paths[2], char *const argv[], const char *log_path, int ready)
 {
     sigset_t none;
     setsid();
@@ -106,6 +121,7 @@ static _Noreturn void exec_daemon(char *const paths[2], char *const argv[], int 
         signal(number, SIG_DFL);
     /* Out of the way of the descriptors that are about to be filled: a caller may have closed all of those. */
     int null = fcntl(open("/dev/null", O_RDWR), F_DUPFD, READY_FD + 1);
+    int log = open_log(log_path);
     if (ready != READY_FD) {
         dup2(ready, READY_FD);
     } else {
@@ -113,7 +129,7 @@ static _Noreturn void exec_daemon(char *const paths[2], char *const argv[], int 
         fcntl(ready, F_SETFD, flags & ~FD_CLOEXEC);
     }
     for (int fd = 0; fd < 3; fd++)
-        dup2(null, fd);
+        dup2(fd == STDERR_FILENO && log >= 0 ? log : null, fd);
     close_range(READY_FD + 1, ~0U, 0);
     if (chdir("/") == 0) {
         execv(paths[0], argv);
@@ -149,8 +165,10 @@ static enum roost_status start_daemon(const struct roost_options *options, const
                                       uint64_t deadline, char *error, size_t error_size)
 {
     char socket_option[sizeof address->sun_path + 16];
+    char log_path[sizeof address->sun_path + 8];
     char idle_option[48];
     snprintf(socket_option, sizeof socket_option, "--socket=%s", address->sun_path);
+    snprintf(log_path, sizeof log_path, "%s.log", address->sun_path);
     snprintf(idle_option, sizeof idle_option, "--idle-timeout=%u", options->idle_timeout_s);
     char program[] = "roostd";
     char ready_option[] = "--ready-fd=3";
@@ -165,7 +183,7 @@ static enum roost_status start_daemon(const struct roost_options *options, const
     }
     pid_t child = fork();
     if (child == 0)
-        exec_daemon(paths, argv, pipe_fds[1]);
+        exec_daemon(paths, argv, log_path, pipe_fds[1]);
     close(pipe_fds[1]);
     char verdict[512] = "";
     bool said = child > 0 && read_verdict(pipe_fds[0], deadline, verdict, sizeof verdict);

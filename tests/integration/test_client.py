@@ -388,10 +388,33 @@ class Service(Place):
         self.assertTrue(out)
         pid = json.loads(self.expect(0, 'version', '--format=json').stdout)['daemon'] and self.daemon_pid()
         links = [os.readlink(f'/proc/{pid}/fd/{fd}') for fd in (0, 1, 2)]
-        self.assertEqual(links, ['/dev/null'] * 3)
+        log = pathlib.Path(f'{self.socket}.log')
+        self.assertEqual(links, ['/dev/null', '/dev/null', str(log)])
+        self.assertEqual(log.stat().st_mode & 0o777, 0o600)
         self.assertEqual(os.readlink(f'/proc/{pid}/cwd'), '/')
         self.assertEqual(os.getsid(pid) != os.getsid(0), True)
         self.expect(0, 'stop')
+
+    def test_log_of_a_started_daemon(self):
+        log = pathlib.Path(f'{self.socket}.log')
+        for starts in (1, 2):
+            self.expect(0, '--daemon=start', 'lower', GOOD)
+            self.expect(0, 'stop')
+            self.assertEqual(log.read_text().count(f'listening at {self.socket}'), starts, log.read_text())
+        log.write_bytes(b'x' * (1 << 20) + b'long')
+        self.expect(0, '--daemon=start', 'lower', GOOD)
+        self.expect(0, 'stop')
+        self.assertLess(len(log.read_bytes()), 1000, 'a long log is begun anew')
+        # What is no file of ours is left alone.
+        other = self.directory / 'other'
+        other.write_bytes(b'other')
+        for make in (lambda: log.symlink_to(other), lambda: os.link(other, log), lambda: os.mkfifo(log), log.mkdir):
+            if log.exists():
+                log.unlink()
+            make()
+            self.expect(0, '--daemon=start', 'lower', GOOD)
+            self.expect(0, 'stop')
+            self.assertEqual(other.read_bytes(), b'other')
 
     def daemon_pid(self):
         from harness import Connection
