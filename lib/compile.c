@@ -440,6 +440,8 @@ static void write_stats(struct job *job)
     bir_json_put_object_begin(&w);
     put_count(&w, "operands", job->validation_stats.operands);
     put_count(&w, "points", job->validation_stats.points);
+    put_count(&w, "not_lowered", job->validation_stats.not_lowered);
+    put_count(&w, "unfinished", job->validation_stats.unfinished);
     bir_json_put_object_end(&w);
     bir_json_put_object_end(&w);
 }

@@ -236,6 +236,20 @@ class InProcess(Place):
         result = self.expect(0, 'lower', '--stats', GOOD)
         self.assertIsInstance(json.loads(result.stderr), dict)
 
+    def test_stats_tell_what_was_not_compared(self):
+        path = self.directory / 'long.json'
+        module = json.loads((SAMPLES.parent / 'unwritten' / 'written_before_body.json').read_bytes())
+        loop = next(i for i in module['functions'][0]['blocks'][0]['instructions'] if i['opcode'] == 'Loop')
+        del loop['blocks'][0]['instructions'][1:]  # the copy alone, from one place
+        addresses = 'split_engines,assign_loop_registers,insert_address_tables,lower_ap'
+        for trips, passes, expected in ((4, addresses + ',expand_inst_late,lower_branch', (1, 0, 0)),
+                                        (10 ** 6, addresses + ',expand_inst_late,lower_branch', (1, 0, 1)),
+                                        (4, addresses, (0, 1, 0))):
+            loop['LoopAxis']['ub'] = trips
+            path.write_text(json.dumps(module))
+            told = json.loads(self.expect(0, 'lower', '--stats', f'--passes={passes}', path).stderr)['validation']
+            self.assertEqual((told['operands'], told['not_lowered'], told['unfinished']), expected)
+
     def test_print_after(self):
         result = self.expect(0, 'lower', '--print-after=all', GOOD)
         self.assertEqual(result.stdout, self.expect(0, 'lower', GOOD).stdout)
