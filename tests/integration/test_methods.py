@@ -343,6 +343,40 @@ class Encode(Place):
         self.expect(2, 'decode', '--format=bin', '00')
 
 
+class Kernels(Place):
+    """No pass and no check leaves out the functions of nki_functions."""
+    PASSES = ('allocate_memory,split_engines,build_flow_deps,build_anti_deps,assign_loop_registers,insert_address_tables,'
+              'lower_ap,expand_inst_late,color_registers,lower_branch')
+
+    def answer(self, module, *arguments):
+        done = subprocess.run([ROOST, *arguments, '--no-daemon', '-'], input=json.dumps(module).encode(),
+                              capture_output=True, timeout=TIMEOUT)
+        output, told = done.stdout, done.stderr.count(b'\n')  # places differ
+        if done.returncode == 0:
+            output = json.loads(output)
+            if 'nki_functions' in output:
+                output['functions'] += output.pop('nki_functions')['functions']
+        if '--stats' in arguments:
+            told = json.loads(done.stderr.splitlines()[-1])
+            told = told['passes'], told['validation']
+        return done.returncode, output, told
+
+    def test_code_of_kernels_is_treated_like_other_code(self):
+        vectors, lowered = SOURCE / 'tests' / 'vectors', 0
+        for area in ('integration', 'branched', 'split', 'expand', 'unwritten'):
+            for path in sorted((vectors / area).glob('*.json')):
+                module = json.loads(path.read_bytes())
+                if 'nki_functions' in module:
+                    continue
+                kernels = {**module, 'functions': [], 'nki_functions': {'functions': module['functions']}}
+                for arguments in (['lower', '--stats', '--verify-each'], ['lower', '--stats', f'--passes={self.PASSES}'],
+                                  ['encode', '--keep-going']):
+                    expected, actual = self.answer(module, *arguments), self.answer(kernels, *arguments)
+                    lowered += expected[0] == 0
+                    self.assertEqual(actual, expected, f'{arguments[0]} {path}')
+        self.assertGreater(lowered, 60)
+
+
 class Explain(Place):
     def test_program_of_a_lowered_operand(self):
         operand = self.expect(0, 'explain', '--no-daemon', LOOP, 'act0/ins/0').stdout.decode()
