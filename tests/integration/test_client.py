@@ -155,6 +155,24 @@ class InProcess(Place):
                                 (['lower', '--print-after=x', GOOD], '--print-after'), (['frobnicate'], 'roost --help')):
             self.assertIn(text, self.expect(2, *arguments).stderr.decode())
 
+    def test_faithful_with_indent_and_strict(self):
+        """Layout is all that --indent changes, and --strict decides only what is taken."""
+        known = ('{"version":2,"functions":[],"arch":"gen3","attributes":{},"queues":[],"revision":"v1"}', 0)
+        unknown = ('{"functions":[],"zz":{"a":1.50,"a":[1,2,{}],"q":[],"s":"\\u00e9\\/x"},"arch":"gen3","attributes":{},'
+                   '"queues":[],"revision":"v1","version":2,"big":12345678901234567890123}', 1)
+        for text, strict in (known, unknown):
+            spaced = text.replace(',', ' ,\n').replace(':', ' : ').encode()
+            compact = text.encode()
+            for indent in (0, 2, 7):
+                arguments = ['convert', '--faithful', f'--indent={indent}', '-']
+                shown = self.expect(0, *arguments, input=spaced).stdout
+                self.assertEqual(re.sub(rb'\n *|(?<=:) ', b'', shown), compact)
+                lines = shown.splitlines()
+                self.assertEqual(len(lines) > 1 and len(lines[1]) - len(lines[1].lstrip()), indent)
+                self.assertEqual(self.expect(0, *arguments, input=shown).stdout, shown)
+                refused = self.expect(strict, '--strict', *arguments, input=spaced)
+                self.assertEqual(refused.stdout, b'' if strict else shown)
+
     def test_passes_that_do_not_exist(self):
         for option, wrong, meant in (('passes', 'split_engines,lower_branches', 'lower_branch'),
                                      ('print-after', 'lower_app', 'lower_ap')):
