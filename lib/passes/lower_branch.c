@@ -144,6 +144,9 @@ static enum bir_status survey(struct bir_branching *b)
             BIR_TRY(note_engines(b, inst, BIR_BRANCH_ENGINES));
         else if (bir_engine_is_concrete(inst->engine) && !bir_instruction_region(inst))
             BIR_TRY(note_engines(b, inst, (uintptr_t)(1u | 1u << OWN_SHIFT) << inst->engine));
+        if (!is_loop(owner) && (is_loop(inst) || inst->opcode == BIR_OP_BREAK || bir_instruction_is_predicated(inst)))
+            return bir_branch_refuse(b, inst, "branch-block", "put it in a loop or in the function",
+                                     "no branch can stand among the descriptors of a DMABlock");
         if (inst->opcode == BIR_OP_BREAK && !bir_map_put(&b->exits, b->context->scratch, inst, owner))
             return bir_arena_failure(b->context->scratch);
         BIR_TRY(note_engines(b, inst, tested & BIR_BRANCH_ENGINES));
@@ -289,7 +292,10 @@ static struct bir_instruction *new_barrier(struct bir_branching *b, struct shape
         return NULL;
     barrier->edges = s->inst->edges;
     barrier->source_offset = s->inst->source_offset;
-    bir_block_append(s->join, barrier);
+    if (s->join->first)
+        bir_instruction_insert_before(s->join->first, barrier);
+    else
+        bir_block_append(s->join, barrier);
     return barrier;
 }
 
@@ -326,10 +332,9 @@ static enum bir_status share_steering(struct bir_branching *b, struct shape *s)
 
 static enum bir_status build_blocks(struct bir_branching *b, struct shape *s)
 {
-    s->join = bir_branch_new_block(b, inst_name(s->inst), "-join", s->inst->block);
+    s->join = bir_branch_split(b, s->inst, "-join");
     if (!s->join || !new_barrier(b, s))
         return bir_pass_out_of_memory(b->context, b->module);
-    bir_branch_move_behind(s->inst, s->join);
     BIR_TRY(share_steering(b, s)); /* before the tests, in which the register's engine need not take part */
     BIR_TRY(bir_branch_guard_loop(b, s->inst, s->join));
     s->head = s->inst->block;
@@ -426,7 +431,8 @@ static bool rebuild(struct bir_branching *b, struct shape *s)
     return b->module->arena.failure == BIR_OK;
 }
 
-static enum bir_status take_apart(struct bir_branching *b, struct bir_instruction *inst)
+/* *head: the block that ends where the loop was. */
+static enum bir_status take_apart(struct bir_branching *b, struct bir_instruction *inst, struct bir_block **head)
 {
     struct shape s = { .inst = inst, .loop = inst->rare->loop, .engines = bir_branch_loop_engines(b, inst) };
     struct pelican_axis *axis = s.loop->axis ? s.loop->axis : s.loop->dynamic_axis;
@@ -442,6 +448,7 @@ static enum bir_status take_apart(struct bir_branching *b, struct bir_instructio
         s.iv[e] = s.engines >> e & 1 ? bir_induction_register(axis, (enum bir_engine)e) : NULL;
     b->emitter.next = 0;
     BIR_TRY(build_blocks(b, &s));
+    *head = s.head;
     return rebuild(b, &s) ? BIR_OK : bir_pass_out_of_memory(b->context, b->module);
 }
 
@@ -471,13 +478,13 @@ static enum bir_status branch_function(struct bir_branching *b)
             return bir_pass_out_of_memory(b->context, b->module);
     }
     for (struct bir_block *block = b->function->body.first; block; block = block->next) {
-        struct bir_instruction *inst = block->first; /* a loop ends its block, whose tail is a later block then */
+        struct bir_instruction *inst = block->first; /* a loop ends its block; its body and the rest come behind */
         while (inst && !is_loop(inst)) {
             BIR_TRY(bir_pass_poll_walk(b->context, inst, n++));
             inst = inst->next;
         }
         if (inst)
-            BIR_TRY(take_apart(b, inst));
+            BIR_TRY(take_apart(b, inst, &block));
     }
     retarget_edges(b);
     return bir_branch_guard_instructions(b);

@@ -50,8 +50,10 @@ struct bir_block *bir_branch_new_block(struct bir_branching *b, const char *base
                                        struct bir_block *after);
 /* A name that another block has is changed, so that branches mean one block. False on allocation failure. */
 bool bir_branch_claim_name(struct bir_branching *b, struct bir_block *block);
-/* Moves what stands behind inst to the end of a block. */
-void bir_branch_move_behind(struct bir_instruction *inst, struct bir_block *to);
+/* Splits the block of inst behind it. The part up to inst keeps the block's name and place, what stands behind becomes
+ * the block `<inst><suffix>`, which is returned. Either may be the block that was: pointers to it may mean another now.
+ * NULL on allocation failure. */
+struct bir_block *bir_branch_split(struct bir_branching *b, struct bir_instruction *inst, const char *suffix);
 
 /* Emitted code for one engine goes before inst, which lends its engine field; numbers in names go on. */
 void bir_branch_place(struct bir_branching *b, struct bir_instruction *inst, unsigned engine, const char *suffix);

@@ -1,4 +1,10 @@
-/* Blocks and terminators for lower_branch. A block has at most one terminator an engine, all at its end. */
+/*
+ * Blocks and terminators for lower_branch. A block has at most one terminator an engine, all at its end.
+ *
+ * A block of many loops or predicated instructions is split at each of them, from front to back. Of the two parts the
+ * shorter one moves to the new block, so an instruction moves as often as the part that it is in halves, not once for
+ * every split before it.
+ */
 #include "passes/lower_branch.h"
 
 static const char *inst_name(const struct bir_instruction *inst)
@@ -46,13 +52,67 @@ bool bir_branch_claim_name(struct bir_branching *b, struct bir_block *block)
     return true;
 }
 
-void bir_branch_move_behind(struct bir_instruction *inst, struct bir_block *to)
+static void move_first(struct bir_block *from, struct bir_block *to)
+{
+    struct bir_instruction *moved = from->first;
+    bir_instruction_unlink(moved);
+    bir_block_append(to, moved);
+}
+
+static void move_behind(struct bir_instruction *inst, struct bir_block *to)
 {
     while (inst->next) {
         struct bir_instruction *moved = inst->next;
         bir_instruction_unlink(moved);
         bir_block_append(to, moved);
     }
+}
+
+/* Costs no more than the shorter part. */
+static bool head_is_shorter(struct bir_instruction *inst)
+{
+    struct bir_instruction *before = bir_instruction_prev(inst), *behind = inst->next;
+    for (; before && behind; before = bir_instruction_prev(before))
+        behind = behind->next;
+    return behind != NULL;
+}
+
+/* `later`, which stands right behind `block`, is to be the earlier part instead, and to look like it. */
+static bool change_places(struct bir_branching *b, struct bir_block *block, struct bir_block *later)
+{
+    struct bir_block was = *block;
+    block->prev = later;
+    block->next = later->next;
+    later->prev = was.prev;
+    later->next = block;
+    *(was.prev ? &was.prev->next : &block->region->first) = later;
+    *(block->next ? &block->next->prev : &block->region->last) = block;
+    block->name = later->name;
+    block->source_offset = later->source_offset;
+    block->origin = later->origin;
+    block->props = later->props;
+    later->name = was.name;
+    later->source_offset = was.source_offset;
+    later->origin = was.origin;
+    later->props = was.props;
+    return bir_map_put(&b->names, b->context->scratch, later->name, later) &&
+           bir_map_put(&b->names, b->context->scratch, block->name, block);
+}
+
+struct bir_block *bir_branch_split(struct bir_branching *b, struct bir_instruction *inst, const char *suffix)
+{
+    struct bir_block *block = inst->block, *fresh = bir_branch_new_block(b, inst_name(inst), suffix, block);
+    if (!fresh)
+        return NULL;
+    if (!head_is_shorter(inst)) {
+        move_behind(inst, fresh);
+        return fresh;
+    }
+    if (!change_places(b, block, fresh))
+        return NULL;
+    while (inst->block != fresh)
+        move_first(block, fresh);
+    return block;
 }
 
 /* --- code --- */

@@ -275,11 +275,8 @@ static struct bir_block *block_behind(struct bir_branching *b, struct bir_instru
     struct bir_block *block = inst->block;
     if (!inst->next && block->next)
         return block->next;
-    struct bir_block *behind = bir_branch_new_block(b, inst_name(inst), "-end", block);
-    if (!behind)
-        return NULL;
-    bir_branch_move_behind(inst, behind);
-    return bir_branch_fill(b, inst, "-end", behind, engines) ? behind : NULL;
+    struct bir_block *behind = bir_branch_split(b, inst, "-end");
+    return behind && bir_branch_fill(b, inst, "-end", behind, engines) ? behind : NULL;
 }
 
 static enum bir_status guard_instruction(struct bir_branching *b, struct bir_instruction *inst,

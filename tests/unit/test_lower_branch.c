@@ -169,6 +169,71 @@ START_TEST(allocation_failures)
 }
 END_TEST
 
+/* A long row of loops, and of predicated instructions: taking them apart one by one must not move the rest each time.
+ * Were it quadratic, the time of a test case would not suffice. */
+#define MANY 40000
+
+static void put_instruction(struct bir_buf *text, unsigned i, const char *more)
+{
+    bir_buf_printf(text, "%s{\"name\":\"n%u\",\"opcode\":\"NoOp\",\"engine\":\"SP\",\"ins\":[],\"outs\":[]%s}",
+                   i ? "," : "", i, more);
+}
+
+static void put_loop(struct bir_buf *text, unsigned i)
+{
+    bir_buf_printf(text,
+                   "%s{\"name\":\"l%u\",\"opcode\":\"Loop\",\"engine\":\"Unassigned\",\"ins\":[],\"outs\":[],"
+                   "\"LoopAxis\":{\"name\":\"i%u\",\"lb\":0,\"ub\":4,\"stride\":1},\"blocks\":[{\"name\":\"b%u\","
+                   "\"instructions\":[",
+                   i ? "," : "", i, i, i);
+}
+
+static void put_row(struct bir_buf *text, bool loops)
+{
+    static const char predicate[] =
+        ",\"predicates\":[{\"expr\":{\"kind\":\"AffExprKind\",\"c\":-2,\"terms\":[{\"coeff\":1,"
+        "\"idx\":{\"kind\":\"AffIVKind\",\"axis\":\"i0\"}}]},\"ge\":true}]";
+    if (!loops)
+        put_loop(text, 0);
+    for (unsigned i = 0; i < MANY; i++) {
+        if (loops)
+            put_loop(text, i);
+        put_instruction(text, loops ? 0 : i, loops ? "" : predicate);
+        bir_buf_puts(text, loops ? "]}]}" : "");
+    }
+    bir_buf_puts(text, loops ? "" : "]}]}");
+}
+
+START_TEST(long_rows)
+{
+    struct bir_buf text;
+    struct pass_text_run run;
+    unsigned noops = 0, branches = 0;
+    bir_buf_init(&text, 0);
+    bir_buf_puts(&text, "{\"arch\":\"gen3\",\"attributes\":{},\"functions\":[{\"name\":\"f\",\"attributes\":[],"
+                        "\"allocations\":[],\"blocks\":[{\"name\":\"main\",\"instructions\":[");
+    put_row(&text, _i == 0);
+    bir_buf_puts(&text, "]}]}],\"queues\":[],\"revision\":\"v1\",\"version\":2}");
+    ck_assert_int_eq(text.status, BIR_OK);
+    pass_text_run_init(&run, text.data, text.len, "assign_loop_registers,lower_branch");
+    ck_assert_msg(run.status == BIR_OK, "%s", run.diags.first ? run.diags.first->message : "?");
+    BIR_EACH_BLOCK (block, &run.module->functions->body) {
+        ck_assert_ptr_nonnull(block->first);
+        BIR_EACH_INSTRUCTION (inst, block) {
+            ck_assert_ptr_eq(inst->block, block);
+            noops += inst->opcode == BIR_OP_NOOP && inst->name->text[0] == 'n';
+            if (_i == 1 && inst->opcode == BIR_OP_NOOP && inst->name->text[0] == 'n' && !strchr(inst->name->text, '-'))
+                ck_assert_uint_eq((unsigned)atoi(inst->name->text + 1), branches - 1); /* in the order they were in */
+            branches += inst->opcode == BIR_OP_COMPARE_AND_BRANCH;
+        }
+    }
+    ck_assert_uint_ge(noops, MANY);
+    ck_assert_uint_ge(branches, MANY);
+    pass_text_run_deinit(&run);
+    bir_buf_deinit(&text);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("lower_branch");
@@ -177,6 +242,7 @@ int main(void)
     tcase_add_loop_test(tc, every_point_of_the_samples, 0, (int)(sizeof samples / sizeof samples[0]));
     tcase_add_test(tc, branches_read_back);
     tcase_add_loop_test(tc, allocation_failures, 0, (int)(sizeof failing / sizeof failing[0]));
+    tcase_add_loop_test(tc, long_rows, 0, 2);
     Suite *suite = suite_create("lower_branch");
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
